@@ -33,8 +33,11 @@ _MAX_ANALYSES, _MAX_PENDING = 200, 16
 _MAX_LISTED = 500
 _MAX_CHANGES, _MAX_CHANGE = 60, 8
 """What-ifs of one hand, and the characters of each."""
-_SECONDS_TO_ASK = 10
-"""An analysis of a changed hand that nobody has asked for so long is given up."""
+_SECONDS_TO_ASK = 90
+"""An analysis of a changed hand that nobody has asked for so long is given up.
+
+Hidden tabs ask once a minute.
+"""
 _MAX_HAND = 2**31
 """More than any match has, and within the integers of SQLite."""
 
@@ -71,8 +74,8 @@ class AnalysisJob:
 
     changed_by: str | None = None
     """The person who began it, if it is of a changed hand."""
-    asked: float = 0.0
-    """When it was asked for last, by the monotonic clock."""
+    last_request: float = 0.0
+    """By the monotonic clock."""
     done: float = 0.0
     result: Analysis | None = None
     error: str | None = None
@@ -206,7 +209,7 @@ class FinishedHands:
                 while len(self._jobs) > _MAX_ANALYSES:
                     self._jobs.popitem(last=False)
                 self._executor.submit(self._analyse, line, job, key)
-            job.asked = time.monotonic()
+            job.last_request = time.monotonic()
         if job.error is not None:
             raise RecordError(job.error)
         if job.result is None:
@@ -229,7 +232,8 @@ class FinishedHands:
     def _analyse(self, line: str, job: AnalysisJob, key: tuple[str, str, int]) -> None:
         def progress(done: float) -> None:
             job.done = done
-            if job.changed_by is not None and time.monotonic() > job.asked + _SECONDS_TO_ASK:
+            idle = time.monotonic() - job.last_request
+            if job.changed_by is not None and idle > _SECONDS_TO_ASK:
                 raise AnalysisStopped
 
         try:
@@ -238,7 +242,8 @@ class FinishedHands:
             self._store_result(job, key)
         except AnalysisStopped:
             with self._lock:
-                self._jobs.pop(line, None)
+                if self._jobs.get(line) is job:
+                    del self._jobs[line]
         except Exception as error:
             log.exception("an analysis failed")
             job.error = label("refused.no_analysis", error=error)

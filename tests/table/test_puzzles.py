@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import quantiles
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -493,28 +494,59 @@ def test_a_person_has_one_pending_analysis_of_changed_hands(client: Client, monk
     client.analysis(changed[1])
 
 
-def test_analysis_of_a_changed_hand_ends_when_nobody_waits(client: Client, monkeypatch) -> None:
-    stopped = threading.Event()
+@pytest.mark.parametrize(("seconds", "runs"), [(75, 1), (600, 2)])
+def test_analysis_of_a_changed_hand_ends_when_nobody_waits(
+    seconds: int, runs: int, client: Client, monkeypatch
+) -> None:
+    waiting, ended, starts = threading.Event(), threading.Event(), list[GameRecord]()
 
-    def noting(record: GameRecord, **options: Any) -> Any:
+    def late(record: GameRecord, **options: Any) -> Any:
+        starts.append(record)
+        waiting.wait(20)
         try:
             return analyse(record, **options)
-        except AnalysisStopped:
-            stopped.set()
-            raise
+        finally:
+            ended.set()
 
-    monkeypatch.setattr(finished_hands, "analyse", noting)
-    monkeypatch.setattr(finished_hands, "_SECONDS_TO_ASK", 0.0)
-    table = TableClient(client, opponent="random", rules="quick", seed=11)
+    clock = SimpleNamespace(monotonic=lambda: seconds * waiting.is_set())
+    monkeypatch.setattr(finished_hands, "time", clock)
+    monkeypatch.setattr(finished_hands, "analyse", late)
+    _, changed = changed_hand(client, seed=seconds)
+    assert not client.get(f"{changed}/analysis")["ready"]
+    waiting.set()
+    assert ended.wait(60)
+    assert client.analysis(changed)["decisions"]
+    assert len(starts) == runs
+
+
+def test_stopped_analysis_leaves_a_later_one_of_the_hand(client: Client, monkeypatch) -> None:
+    waiting, starts = threading.Event(), list[GameRecord]()
+
+    def late(record: GameRecord, **options: Any) -> Any:
+        starts.append(record)
+        waiting.wait(20)
+        if len(starts) == 1:
+            raise AnalysisStopped
+        return analyse(record, **options)
+
+    monkeypatch.setattr(finished_hands, "analyse", late)
+    monkeypatch.setattr(finished_hands, "_MAX_ANALYSES", 1)
+    path, changed = changed_hand(client, seed=12)
+    for hand in (changed, path, changed):  # only the last is kept
+        client.get(f"{hand}/analysis")
+    waiting.set()
+    client.analysis(changed)
+    assert len(starts) == 3
+
+
+def changed_hand(client: Client, seed: int) -> tuple[str, str]:
+    """The paths of a finished hand, and of that hand with another card."""
+    table = TableClient(client, opponent="random", rules="quick", seed=seed)
     table.finish_hand()
     steps = client.get(f"/api/replays/{table.id}/1")["steps"]
     step = next(each for each in steps if len(each["legal"]) > 1)
     other = next(action for action in step["legal"] if action != step["action"])
-    path = f"/api/replays/{table.id}~{step['n']}.{other}/1"
-    assert not client.get(f"{path}/analysis")["ready"]
-    assert stopped.wait(20)
-    monkeypatch.setattr(finished_hands, "_SECONDS_TO_ASK", 60.0)
-    assert client.analysis(path)["decisions"]
+    return f"/api/replays/{table.id}/1", f"/api/replays/{table.id}~{step['n']}.{other}/1"
 
 
 @pytest.mark.parametrize("seat", [0, 1])
