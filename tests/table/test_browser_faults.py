@@ -349,6 +349,32 @@ def test_a_replay_left_while_it_loads_keeps_the_address(user: User) -> None:
     assert page.evaluate("location.hash") == "#/learn"
 
 
+def test_closed_replay_keeps_the_address_of_the_next_page(user: User) -> None:
+    page, held, name = user.page, list[Route](), user.finished_hand()
+    following = user.finished_hand(seed=5)
+    user.go(f"replay/{name}/1/3")
+    expect(page.locator(".replay-count")).to_contain_text("3 / ")
+    page.route(f"**/api/replays/{following}/1", lambda route: held.append(route))
+    with page.expect_request(f"**/api/replays/{following}/1"):
+        page.evaluate("address => location.hash = address", f"#/replay/{following}/1")
+    page.get_by_role("button", name="Forwards").click()
+    expect(page.locator(".replay-count")).to_contain_text("4 / ")
+    assert page.evaluate("location.hash") == f"#/replay/{following}/1"
+    held.pop().continue_()
+    expect(page.locator(".replay-count")).to_contain_text("0 / ")
+
+
+def test_replay_step_beyond_the_end_is_the_end_before_a_frame(user: User) -> None:
+    page, name = user.page, user.finished_hand()
+    last = len(user.request(f"replays/{name}/1")["steps"])
+    page.add_init_script("window.requestAnimationFrame = () => 0")
+    page.reload()
+    user.go(f"replay/{name}/1/999")
+    expect(page.locator("h1")).to_contain_text(" and ")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".replay-count")).to_contain_text(f"{last - 1} / {last}")
+
+
 def test_a_refused_event_stream_is_asked_for_again_after_a_pause(user: User) -> None:
     asked = list[Route]()
 

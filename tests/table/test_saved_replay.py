@@ -99,6 +99,13 @@ def test_page_opens_at_a_seat_and_steps_by_keys_and_buttons(opened) -> None:
         page.keyboard.press("v")
 
 
+def test_page_follows_a_change_of_reduced_motion(opened) -> None:
+    page = opened(random_hand("small-last", 3))
+    for wish, motion in (("no-preference", "normal"), ("reduce", "none")):
+        page.emulate_media(reduced_motion=wish)
+        page.locator(f"html[data-motion={motion}]").wait_for(timeout=10_000)
+
+
 def test_nothing_of_a_hostile_record_runs(opened) -> None:
     rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
     record = random_hand(rules, players=[EVIL, EVIL], date=EVIL, n={"x": EVIL}, **{EVIL: EVIL})

@@ -81,6 +81,10 @@ export function apply() {
   root.dataset.motion = settings.motion;
 }
 dark.addEventListener("change", apply);
+quiet.addEventListener("change", () => {
+  settings.motion = read().motion;
+  apply();
+});
 
 /** What the table needs to know of the settings.
  * @type {() => TableViewOptions}

@@ -38,7 +38,7 @@ class ReplayPage {
     const changed = id.includes("~"), names = capital(listed(replay.players));
     this.goOn = button(() => this.playOn(), "small", label("replay.go_on"));
     this.view = new ReplayView(replay, { ready: false, done: 0 }, {
-      tableView: tableViewOptions, first, onstep: (step) => this.note(step), onchoose: (step, action) => this.whatIf(step, action),
+      tableView: tableViewOptions, first, onstep: (step) => this.closed || this.note(step), onchoose: (step, action) => this.whatIf(step, action),
       actions: h("p", { class: "replay-actions wrap" }, this.goOn, changed ? h("a", { class: "button small", href: this.address.replace(/~[^/]+/, "") }, label("replay.back")) : ""),
     });
     this.stop = onchange(() => this.view.go(this.view.at, true));

@@ -53,7 +53,7 @@ export class ReplayView {
   constructor(replay, analysis, options) {
     this.replay = replay;
     this.options = options;
-    this.at = options.first ?? 0;
+    this.at = Math.min(options.first ?? 0, replay.steps.length);
     this.closed = false;
     /** @type {View} */
     this.view = "both";
