@@ -117,7 +117,7 @@ class CudaBackend:
 
         There is one tuple of arrays: the workspace of a device thread is in its local memory.
         """
-        from .cuda_kernels import STAGED, one_thread_each, staged_step
+        from .cuda_kernels import THREADS_OF_BLOCK, one_thread_each, step_block
 
         if not size:
             return 0
@@ -125,8 +125,8 @@ class CudaBackend:
         launch = one_thread_each(kernel)
         if kernel is step_all and arrays[1].observations.ndim == 2:
             _, step = arrays
-            launch = staged_step(step.observations.shape[1], step.masks.shape[1])
-            blocks = -(-size // STAGED), min(size, STAGED)
+            launch = step_block(step.observations.shape[1], step.masks.shape[1])
+            blocks = -(-size // THREADS_OF_BLOCK), min(size, THREADS_OF_BLOCK)
         launch[blocks](size, thread_arrays[0], arrays)
         return size
 

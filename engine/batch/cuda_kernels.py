@@ -73,12 +73,12 @@ def one_thread_each(function: Callable[..., int]) -> Kernel:
     return launch
 
 
-STAGED = 64
-"""Threads of a block of `staged_step`: the rows of their games fit into its shared memory."""
+THREADS_OF_BLOCK = 64
+"""Threads of a block of `step_block`: the rows of their games fit into its shared memory."""
 
 
 @functools.cache
-def staged_step(size: int, actions: int) -> Kernel:
+def step_block(size: int, actions: int) -> Kernel:
     """Kernel of `step_all`, for observations of `size` places and masks of `actions`.
 
     If each thread wrote the row of its own game, neighbouring threads would write bytes that lie
@@ -89,24 +89,24 @@ def staged_step(size: int, actions: int) -> Kernel:
     @kernel
     def launch(count: int, arrays: BatchArrays, arguments: tuple[Moves, StepResult]) -> None:
         moves, step = arguments
-        observations = cuda.shared.array((STAGED, size), int8)
-        masks = cuda.shared.array((STAGED, actions), int8)
-        observed = cuda.shared.array(STAGED, boolean)
+        observations = cuda.shared.array((THREADS_OF_BLOCK, size), int8)
+        masks = cuda.shared.array((THREADS_OF_BLOCK, actions), int8)
+        has_observation = cuda.shared.array(THREADS_OF_BLOCK, boolean)
         thread, threads = cuda.threadIdx.x, cuda.blockDim.x
         first = cuda.blockIdx.x * threads
         place = first + thread
         if place < count:
             thread_arrays = with_workspace(arrays, cuda.local.array(1, _WORKSPACE))
-            observed[thread] = step_game(
+            has_observation[thread] = step_game(
                 thread_arrays, moves, place, step, observations[thread], masks[thread]
             )
         cuda.syncthreads()
         exchange = row(arrays.config, 0).rules.exchange == 1
-        written = size if exchange else min(size, OBSERVATION_SIZE)
+        n_columns = size if exchange else min(size, OBSERVATION_SIZE)
         for other in range(min(threads, count - first)):
-            if observed[other]:
+            if has_observation[other]:
                 index = moves.indices[first + other]
-                for column in range(thread, written, threads):
+                for column in range(thread, n_columns, threads):
                     step.observations[index, column] = observations[other, column]
                 for column in range(thread, actions, threads):
                     step.masks[index, column] = masks[other, column]

@@ -227,12 +227,12 @@ def step_all(arrays: BatchArrays, moves: Moves, step: StepResult, start: int, st
 
     If they have reached the endgame, this function has to be called again with the leader's tricks.
     """
-    without = 0
+    n_unobserved = 0
     for place in range(start, stop):
         index = moves.indices[place]
         observation, mask = step.observations[index], step.masks[index]
-        without += 0 if step_game(arrays, moves, place, step, observation, mask) else 1
-    return without
+        n_unobserved += 0 if step_game(arrays, moves, place, step, observation, mask) else 1
+    return n_unobserved
 
 
 @jit

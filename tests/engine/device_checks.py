@@ -30,7 +30,7 @@ from german_whist.envs import SelfPlayEnv
 N = 3 if SIMULATED else 100
 if SIMULATED:
     # Two blocks, the second with a thread less.
-    cuda_kernels.STAGED = 2
+    cuda_kernels.THREADS_OF_BLOCK = 2
 to_host = CudaBackend().to_host
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
 

@@ -114,8 +114,8 @@ def main() -> None:
     for each, takes in ROWS.items():
         signature = types.int64, types.Tuple(takes)
         compiled[each.__name__] = kernels.one_row_each(each), signature
-    staged = kernels.staged_step(OBSERVATION_SIZE, N_ACTIONS)
-    compiled["staged_step"] = staged, (types.int64, BOARD, types.Tuple((MOVES, STEP)))
+    step_block = kernels.step_block(OBSERVATION_SIZE, N_ACTIONS)
+    compiled["step_block"] = step_block, (types.int64, BOARD, types.Tuple((MOVES, STEP)))
     arrays = types.Tuple((array(RULES), NUMBERS, NUMBERS))
     hands = arrays, types.uint64, types.int64
     compiled["random_hands_kernel"] = kernels.random_hands_kernel, hands

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 
 from german_whist.engine.rules import Rules
+from german_whist.training.algorithms.mmd import MMD
 from german_whist.training.algorithms.ppo import PPO
-from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.algorithms.settings import MMDSettings, PPOSettings
 from german_whist.training.rollout.backends import (
     CpuTrainingBackend,
     CudaTrainingBackend,
@@ -61,6 +62,25 @@ KINDS: dict[str, dict[str, Any]] = {
         "n_epochs": 2,
         "kl_coef": 0.1,
     },
+    # Minibatches of 7 and 6; the critic alone at first; the last iteration has 3 steps.
+    "ragged": {
+        "rules": TINY,
+        "n_steps": 5,
+        "batch_size": 7,
+        "n_epochs": 4,
+        "critic_warmup": 0.3,
+        "decisions": 52,
+        "kl_coef": 0.1,
+    },
+    "mmd": {
+        "trainer": "mmd",
+        "rules": TINY,
+        "n_steps": 5,
+        "batch_size": 7,
+        "n_epochs": 4,
+        "critic_warmup": 0.3,
+        "decisions": 52,
+    },
 }
 
 
@@ -81,8 +101,11 @@ def apart(one: dict[str, Any], other: dict[str, Any]) -> float:
 
 def compare(wanted: dict[str, Any]) -> tuple[float, float]:
     """Two iterations on both sides, and a third of one that goes on from what the other kept."""
-    settings = PPOSettings(**{**SMALL, **wanted})
-    here, there, resumed = PPO(settings), PPO(settings, device="cuda"), PPO(settings, device="cuda")
+    is_mmd = wanted.get("trainer") == "mmd"
+    algorithm, settings_kind = (MMD, MMDSettings) if is_mmd else (PPO, PPOSettings)
+    settings = settings_kind(**{**SMALL, **wanted})
+    here = algorithm(settings)
+    there, resumed = (algorithm(settings, device="cuda") for _ in range(2))
     begun = here.policy_weights()
     for _ in range(2):
         ours, theirs = here.iterate(), there.iterate()

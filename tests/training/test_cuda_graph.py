@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, ClassVar
 
@@ -12,7 +13,11 @@ pytest.importorskip("torch")
 import torch
 from torch import Tensor
 
+from german_whist.training.algorithms.ppo import PPO
+from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.distributed import Ranks
 from german_whist.training.rollout import cuda_graph
+from german_whist.training.rollout.backends import CpuTrainingBackend
 from german_whist.training.rollout.cuda_graph import GraphedFunction
 
 CALLS_BEFORE = 3
@@ -46,7 +51,7 @@ def total(pair: tuple[Tensor, Tensor], factor: Tensor, is_odd: bool) -> Tensor:
 
 
 @pytest.fixture
-def graphed(monkeypatch: pytest.MonkeyPatch) -> GraphedFunction:
+def function(monkeypatch: pytest.MonkeyPatch) -> GraphedFunction:
     Graph.made.clear()
     captures.clear()
     monkeypatch.setattr(torch.cuda, "Stream", Stream)
@@ -64,17 +69,68 @@ def graphed(monkeypatch: pytest.MonkeyPatch) -> GraphedFunction:
     return GraphedFunction(total)
 
 
-def test_graph_gives_each_call_its_own_inputs_and_output(graphed: GraphedFunction) -> None:
+def test_graph_gives_each_call_its_own_inputs_and_output(function: GraphedFunction) -> None:
     outputs = []
     for k in range(CALLS_BEFORE + 3):
-        outputs.append(graphed((torch.full((2,), k), torch.ones(2)), torch.tensor(2.0), False))
+        outputs.append(function((torch.full((2,), k), torch.ones(2)), torch.tensor(2.0), False))
     assert [output.tolist() for output in outputs] == [[2.0 * k + 2] * 2 for k in range(6)]
     assert [graph.replays for graph in Graph.made] == [3]
 
 
-def test_other_shapes_and_values_get_graphs_of_their_own(graphed: GraphedFunction) -> None:
+def test_other_shapes_and_values_get_graphs_of_their_own(function: GraphedFunction) -> None:
     for size, is_odd in ((2, False), (3, False), (2, True)):
         for _ in range(CALLS_BEFORE + 1):
-            output = graphed((torch.ones(size), torch.ones(size)), torch.tensor(1.0), is_odd)
+            output = function((torch.ones(size), torch.ones(size)), torch.tensor(1.0), is_odd)
             assert output.tolist() == [2.0 + is_odd] * size
     assert [graph.replays for graph in Graph.made] == [1, 1, 1]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Number of calls of each function that a trainer on the CPU would replay on a GPU."""
+    counts: list[int] = []
+
+    def as_graph(
+        self: CpuTrainingBackend, function: Callable[..., Tensor]
+    ) -> Callable[..., Tensor]:
+        place = len(counts)
+        counts.append(0)
+
+        def call(*inputs: Any) -> Tensor:
+            counts[place] += 1
+            return function(*inputs)
+
+        return call
+
+    monkeypatch.setattr(CpuTrainingBackend, "as_graph", as_graph)
+    return counts
+
+
+SMALL: dict[str, Any] = {"n_envs": 4, "n_steps": 5, "hidden_sizes": (8,), "batch_size": 10}
+
+
+def test_restored_ppo_makes_a_new_graph(calls: list[int]) -> None:
+    trainer = PPO(PPOSettings(**SMALL))
+    made = len(calls)
+    calls.clear()
+    trainer.restore(*trainer.state())
+    trainer.iterate()
+    assert calls == [2], made
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ranks", "n_graphs"),
+    [
+        ({}, Ranks(), 1),
+        ({"pool_fraction": 0.5, "opponents": ("random",)}, Ranks(), 0),
+        ({}, Ranks(0, 2), 0),
+    ],
+    ids=["alone", "opponent pool", "two ranks"],
+)
+def test_ppo_makes_graphs_where_it_learns_alone(
+    wanted: dict[str, Any], ranks: Ranks, n_graphs: int, calls: list[int]
+) -> None:
+    PPO(PPOSettings(**SMALL))
+    calls.clear()
+    PPO(PPOSettings(**SMALL, **wanted), ranks=ranks)
+    assert len(calls) == n_graphs

@@ -26,7 +26,9 @@ CHECKS = Path(__file__).resolve().parent / "device_training_checks.py"
     "kinds",
     [
         ("several rules and snapshots",),
-        pytest.param(("oracle", "whole hands", "others"), marks=pytest.mark.thorough),
+        pytest.param(
+            ("oracle", "whole hands", "others", "ragged", "mmd"), marks=pytest.mark.thorough
+        ),
     ],
 )
 def test_simulated_gpu_trains_as_the_cpu(kinds: tuple[str, ...]) -> None:

@@ -98,7 +98,7 @@ class PPO(Trainer):
             eps=1e-5,
             on_gpu=self.backend.device.type == "cuda",
         )
-        self._learn = self._graphed_update()
+        self._learn = self._make_update()
         if device == "cpu":
             warm_up("trainer", "training", _compile_all, seconds=2)
 
@@ -106,10 +106,10 @@ class PPO(Trainer):
     def from_settings(cls, settings: PPOSettings, ranks: Ranks = SINGLE_RANK) -> PPO:
         return cls(settings, torch_device(settings, games=True), ranks)
 
-    def _graphed_update(self) -> Callable[..., Tensor]:
+    def _make_update(self) -> Callable[..., Tensor]:
         # Ranks exchange gradients, and with an opponent pool minibatches differ in size.
         if self.ranks.is_only and not self.settings.pool_fraction:
-            return self.backend.graphed(self._update_minibatch)
+            return self.backend.as_graph(self._update_minibatch)
         return self._update_minibatch
 
     def reset_games(self, seed: int) -> None:
@@ -158,7 +158,7 @@ class PPO(Trainer):
         ref_log_probs = self._ref_log_probs(samples)
         # At first only the critic learns: a new critic would spoil a policy from `init`.
         critic_only = progress < settings.critic_warmup
-        weight = self.backend.number(ent_coef)
+        weight = self.backend.scalar(ent_coef)
         updates: list[Tensor] = []
         for _ in range(settings.n_epochs):
             permutation = self.backend.permutation(self.rng, n_samples)
@@ -311,7 +311,7 @@ class PPO(Trainer):
         self.opponents.restore(arrays, state.pool)
         restore_optimizer(self.optimizer, arrays, "optimizer.")
         # A graph holds the addresses of the optimizer's former tensors.
-        self._learn = self._graphed_update()
+        self._learn = self._make_update()
         if games := with_prefix(arrays, "games."):
             self.games.restore(games)
         self.rng.bit_generator.state = state.rng

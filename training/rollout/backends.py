@@ -80,11 +80,11 @@ class CpuTrainingBackend(_TorchDevice):
         """Random permutation of the first integers."""
         return torch.from_numpy(rng.permutation(count))
 
-    def number(self, value: float) -> Any:
-        """A number as a function takes it that `graphed` returns."""
+    def scalar(self, value: float) -> Any:
+        """A number as a function takes it that `as_graph` returns."""
         return value
 
-    def graphed(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def as_graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         """The function, which may launch its kernels on a GPU all at once."""
         return function
 
@@ -144,10 +144,10 @@ class CudaTrainingBackend(_TorchDevice):
         generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
         return torch.randperm(count, generator=generator, device=self.device)
 
-    def number(self, value: float) -> Any:
+    def scalar(self, value: float) -> Any:
         return torch.tensor(value, dtype=torch.float32, device=self.device)
 
-    def graphed(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def as_graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return GraphedFunction(function) if self.device.type == "cuda" else function
 
 

@@ -17,7 +17,7 @@ class Adam(torch.optim.Adam):
     """
 
     def __init__(self, params: Any, lr: float, eps: float = 1e-8, on_gpu: bool = False) -> None:
-        """`on_gpu`: one kernel, which a CUDA graph may replay with another learning rate."""
+        """`on_gpu`: a kernel a group, which a CUDA graph may replay with another learning rate."""
         super().__init__(params, lr, eps=eps, fused=on_gpu or None, capturable=on_gpu)
         for group in self.param_groups:
             if on_gpu:
