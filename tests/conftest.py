@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, settings
 
 from german_whist.cli import main
 from german_whist.common import threads
+from german_whist.common.jit import compiler
 from german_whist.engine.batch import cpu_backend
 
 # `nohup` and background jobs of a shell ignore them, and so would every process of the tests.
@@ -118,6 +119,12 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def no_child_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command of the table lets a child compile, from then on, whatever comes of it."""
+    monkeypatch.setattr(compiler, "_child_compiler", None)
 
 
 @pytest.fixture

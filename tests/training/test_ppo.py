@@ -27,7 +27,7 @@ from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.rollout import backends
 from german_whist.training.rollout.input_features import inputs_of
 from german_whist.training.rollout.kernels import ActionSampling, sample_actions
-from german_whist.training.rollout.networks import Adam
+from german_whist.training.rollout.optimizer import Adam
 from german_whist.training.run_state import agent_from_weights
 
 # Each set of rules with the horizon that its endings allow.
