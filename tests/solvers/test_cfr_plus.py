@@ -153,10 +153,9 @@ def smallest() -> GameTree:
     "make",
     [
         lambda: ByHash("2x4-h2"),
-        lambda: ByHash("2x4-h2", draws=False),
         lambda: make_agent(f"nash:{BUNDLED / '2x4-h2'}", "2x4-h2"),
     ],
-    ids=["by hash", "by hash but for draws", "nash"],
+    ids=["by hash", "nash"],
 )
 def test_players_are_as_exploitable_as_by_whole_views(
     make: Callable[[], Agent], smallest: GameTree

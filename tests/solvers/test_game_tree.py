@@ -137,9 +137,10 @@ class Looking(Agent):
 
 
 def highest_or_lowest(view: Any, high: bool) -> int:
-    cards = [card for card in range(52) if int(view["hand"]) >> card & 1]
-    same = [card for card in cards if card // 13 == int(view["led"]) // 13]
-    cards = same if int(view["led"]) < 52 and same else cards
+    hand, led = int(view["hand"]), int(view["led"])
+    cards = [card for card in range(52) if hand >> card & 1]
+    same = [card for card in cards if card // 13 == led // 13]
+    cards = same if led < 52 and same else cards
     return max(cards) if high else min(cards)
 
 
@@ -167,17 +168,16 @@ def test_exact_endgames_are_a_networks_default(
     card = network_card(np.arange(432), [], **changes)
     path = written(tmp_path / "net", network_weights(432, rules.actions), card)
     assert make_agent(str(path), DECK).endgame == OWN_POLICY
-    exact, own = (
-        measure_exploitability(make_agent(f"{path},endgame={word}", DECK), DECK).exploitability
-        for word in ("exact", "network")
-    )
-    assert own > exact + 0.01
+    agent = make_agent(f"{path},endgame=exact", DECK)
+    exact = measure_exploitability(agent, DECK).exploitability
     assert main(["exploitability", f"net={path}", "--rules", DECK]) == 0
     told = capsys.readouterr().out
     assert f"{exact:+.5f} a hand" in told
     assert "endgame: exact solver (endgame=network: own policy)" in told
     assert protocol._deck_result(f"net={path}", DECK).exploitability == exact
-    assert protocol._deck_result(f"{path},endgame=network", DECK).exploitability == own
+    own = protocol._deck_result(f"{path},endgame=network", DECK).exploitability
+    assert own is not None
+    assert own > exact + 0.01
 
 
 def test_the_command_tells_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
