@@ -89,7 +89,7 @@ def test_an_illegal_action_is_refused(rules: Any, wrong: Any) -> None:
 class Static(Mixed):
     @staticmethod
     def probabilities(views: Array) -> Array:  # type: ignore[override]
-        return Mixed.probabilities(Mixed(load_rules(PUBLIC)), views)
+        return Mixed.probabilities(Mixed(load_rules(FULL)), views)
 
 
 class Bound(Mixed):
@@ -105,7 +105,7 @@ class Bound(Mixed):
 
 @pytest.mark.parametrize("base", [Static, Bound, Mixed])
 def test_form_of_method_probabilities_does_not_matter(base: Any) -> None:
-    rules = load_rules(PUBLIC)
+    rules = load_rules(FULL)
 
     class Own(base):
         def act(self, views: Array, rng: Array, **_: Array) -> Array:

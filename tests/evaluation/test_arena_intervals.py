@@ -171,7 +171,7 @@ def margins_of_error_by_hand(
     def win_prob(one: str, other: str) -> float:
         return 1 / (1 + np.exp(rating[other] - rating[one]))
 
-    for _ in range(4000):  # Zermelo's iteration
+    for _ in range(400):  # Zermelo's iteration
         for name in players:
             won, against = 0.0, 0.0
             for (one, other), of_deals in scores.items():

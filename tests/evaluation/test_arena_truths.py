@@ -16,7 +16,7 @@ SEED = 20_260
         ("threshold", "random-exact", 20_000, 0.833, 0.015),
         ("value:13", "threshold", 20_000, 0.50, 0.02),
         ("value:3", "threshold", 20_000, 0.41, 0.02),
-        ("flat-mc:16", "threshold", 500, 0.597, 0.04),
+        pytest.param("flat-mc:16", "threshold", 500, 0.597, 0.04, marks=pytest.mark.thorough),
     ],
 )
 def test_known_win_rates_are_found(

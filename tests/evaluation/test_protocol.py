@@ -133,8 +133,9 @@ def test_fresh_deals_follow_from_submission_and_value(
 
 
 def test_fresh_deals_need_the_submitted_player(
-    small: Path, capsys: pytest.CaptureFixture[str]
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setitem(protocols.PROTOCOLS, "v1", replace(SMALL, decks=()))
     words = ["evaluate", "mine=random", "--protocol", "v1", "--fresh", "secret"]
     assert main(words) == 2
     assert (
