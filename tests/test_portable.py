@@ -66,6 +66,7 @@ def test_a_card_is_played_in_lines(tmp_path) -> None:
     assert "The table is kept as it is" in told
 
 
+@pytest.mark.thorough
 def test_two_workers_evaluate(tmp_path) -> None:
     words = "threshold --against random --hands 64 --workers 2 --json found.json"
     command(tmp_path, "evaluate", *words.split(), "--key", KEY)

@@ -35,7 +35,6 @@ from german_whist.training.experiments.benchmark import (
     load_benchmark,
     load_results,
     measure_job,
-    run_benchmark,
 )
 from german_whist.training.experiments.benchmark_report import (
     Point,
@@ -81,13 +80,21 @@ def test_values_of_a_seed_are_one_observation() -> None:
 
 @pytest.mark.usefixtures("no_tensorboard")
 def test_benchmark_trains_what_is_missing_and_writes_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    write_results, rows = benchmarking._write_results, list[int]()
+
+    def counted(jobs: Any, folder: Path) -> None:
+        write_results(jobs, folder)
+        rows.append(len(load_results(folder / "results.jsonl")))
+
+    monkeypatch.setattr(benchmarking, "_write_results", counted)
     words = ["benchmark", written(tmp_path / "tiny.yaml"), "--folder", str(tmp_path / "found")]
     killed = tmp_path / "found" / "2x4-h2" / "slow" / "seed-1"  # before it saved anything
     killed.mkdir(parents=True)
     (killed / "settings.yaml").write_text("trainer: cfr\n", encoding="utf-8")
     assert main(words) == 0
+    assert rows == [1, 2, 3, 3]  # a page can be made while others run
     output = capsys.readouterr().out
     assert "3 of 3: slow on 2x4-h2, seed 3" in output
     assert "| `slow` | 0." in output
@@ -283,19 +290,6 @@ def test_signal_ends_the_training_under_way_and_none_begins(
     assert "stopped after " in log.read_text(encoding="utf-8")
     RunLock(run).release()
     assert [path.name for path in run.parent.iterdir()] == ["seed-1"]
-
-
-@pytest.mark.usefixtures("no_tensorboard")
-def test_results_grow_with_each_run(tmp_path: Path) -> None:
-    counts: list[int] = []
-
-    def count(line: str) -> None:
-        if " of 3: " in line:
-            counts.append(len(load_results(tmp_path / "found" / "results.jsonl")))
-
-    benchmark = load_benchmark(written(tmp_path / "tiny.yaml"))
-    run_benchmark(benchmark, tmp_path / "found", log=count)
-    assert counts == [1, 2, 3]
 
 
 def results_of(rules: str, algorithm: str, *curves: list[float]) -> list[Result]:

@@ -102,7 +102,7 @@ def test_visible_columns_do_not_depend_on_hidden_cards(
     card = generate_dataset([agent], tmp_path, hands=1, rules=rules, extras=extras).card
     writer = datasets._HandWriter(card, tmp_path, [load_agent(agent, rules)])
     loaded, chance, exchanged = card.loaded_rules, np.random.default_rng(6), 0
-    batch = Batch(options_from(loaded, layout=card.layout), 15)
+    batch = Batch(options_from(loaded, layout=card.layout), 8)
     batch.reset(7)
     while len(games := np.flatnonzero(batch.games["phase"] != OVER)):
         own = batch.games.copy()

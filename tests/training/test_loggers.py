@@ -146,7 +146,10 @@ def test_run_works_without_tensorboard(
 
 # -- pages of other services
 
-SMALL_RUN = "n_envs=64, decisions=1024, eval_hands=20, final_eval_hands=40, eval_every=512"
+SMALL_RUN = (
+    "n_envs=64, decisions=1024, eval_hands=20, final_eval_hands=40, eval_every=512, "
+    "eval_mode='sync'"
+)
 
 
 @pytest.mark.parametrize("service", ["mlflow", "wandb"])
