@@ -31,7 +31,7 @@ def is_in_sight(user: User, locator: Locator) -> bool:
     return inside and box["width"] > 0 and box["top"] >= 0 and box["bottom"] <= height + 1
 
 
-@on_phones(TALL, SMALL, TABLET)
+@on_phones(SMALL, TABLET)
 def test_puzzles_are_solved_without_scrolling(user: User) -> None:
     page = user.page
     for puzzle in (ENDINGS[0], FOREPLAYS[10]):
@@ -55,7 +55,7 @@ def test_puzzles_are_solved_without_scrolling(user: User) -> None:
         assert page.evaluate("document.scrollingElement.scrollHeight <= innerHeight")
 
 
-@on_phones(TALL, SMALL)
+@on_phones(SMALL)
 def test_play_and_a_first_hand_are_on_the_first_screen(user: User) -> None:
     page = user.page
     user.go()
@@ -89,7 +89,7 @@ def test_play_is_on_the_first_screen_of_a_phone_on_its_side(user: User) -> None:
     assert is_in_sight(user, play)
 
 
-@on_phones((844, 390), TALL, SMALL)
+@on_phones((844, 390), SMALL)
 def test_a_replay_is_stepped_through_without_scrolling(user: User) -> None:
     page = user.page
     user.go(f"replay/{user.finished_hand(seed=6)}/1/4")
@@ -121,7 +121,9 @@ def test_a_hint_stays_above_the_table_until_its_decision_is_made(user: User) -> 
 
 
 @on_phones(SMALL)
-@pytest.mark.parametrize("lesson", range(5))
+@pytest.mark.parametrize(
+    "lesson", [0, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 2, 3)), 4]
+)
 def test_a_lesson_leaves_the_table_three_quarters(user: User, lesson: int) -> None:
     page = user.page
     user.go("learn")
