@@ -22,10 +22,6 @@ from .traversal import LEARN, RESPOND
 STATE_VERSION = 1
 
 
-class SolvingError(ValueError):
-    """A state file from which solving cannot be resumed."""
-
-
 class CFRPlusSolver:
     """CFR+ iterations towards the equilibrium of one rule set."""
 
@@ -74,7 +70,7 @@ class CFRPlusSolver:
                 header = json.loads(bytes(arrays["card"]))
                 regrets, strategy_sum = arrays["regrets"], arrays["sums"]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise SolvingError(f"{path}: is no state of a solver ({error}): remove it") from error
+            raise ValueError(f"{path}: is no state of a solver ({error}): remove it") from error
         shape = (self.tree.size,)
         if (
             not isinstance(header, dict)
@@ -85,7 +81,7 @@ class CFRPlusSolver:
             or regrets.shape != shape
             or strategy_sum.shape != shape
         ):
-            raise SolvingError(
+            raise ValueError(
                 f"{path}: was not written for {self.rules.name} by this version: remove it"
             )
         self.iterations = int(header["iterations"])

@@ -72,10 +72,6 @@ CREATE TABLE shares (
 """
 
 
-class StoreError(ValueError):
-    """A database file that cannot be opened."""
-
-
 def data_folder() -> Path:
     """The folder in `GERMAN_WHIST_DATA`, or the user's data folder."""
     configured = os.environ.get("GERMAN_WHIST_DATA")
@@ -110,7 +106,7 @@ class Database:
             reason = getattr(error, "strerror", None) or str(error)
             problem = f"{self.path} cannot be opened ({reason})"
             if explicit:
-                raise StoreError(f"{problem}: name another folder with --data") from error
+                raise ValueError(f"{problem}: name another folder with --data") from error
             self.notice = (
                 f"{problem}, so what you play is not kept: name another folder with --data or "
                 "GERMAN_WHIST_DATA"
@@ -154,7 +150,7 @@ class Database:
             connection.execute(f"PRAGMA user_version={_VERSION}")
         connection.execute("COMMIT")
         if version not in (0, _VERSION):
-            raise StoreError(
+            raise ValueError(
                 f"{self.path} was written by another version of this program (layout {version}, "
                 f"this one reads {_VERSION}): use that one, or name another folder with --data"
             )

@@ -12,7 +12,7 @@ import pytest
 from test_session import play_on
 
 from german_whist import Match, load_rules
-from german_whist.table.game.database import FILE, StoreError, new_id
+from german_whist.table.game.database import FILE, new_id
 from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.statistics import as_csv, as_records, compute_statistics
 from german_whist.table.game.store import RevisionConflict, Store
@@ -131,13 +131,13 @@ def test_a_file_of_another_version_is_left_alone(version: int, tmp_path) -> None
     Store(tmp_path).close()
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute(f"PRAGMA user_version={version}")
-    with pytest.raises(StoreError, match=f"layout {version}"):
+    with pytest.raises(ValueError, match=f"layout {version}"):
         Store(tmp_path)
 
 
 def test_play_without_writable_folder_stays_in_memory(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="--data"):
+    with pytest.raises(ValueError, match="--data"):
         Store(tmp_path / "file" / "folder")
     monkeypatch.setenv("GERMAN_WHIST_DATA", str(tmp_path / "file"))
     store = Store()

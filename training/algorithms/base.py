@@ -25,10 +25,6 @@ from ..settings import Settings
 _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
 
 
-class Diverged(ArithmeticError):
-    """Loss or weights became NaN or infinite, or so large that nothing is learnt any more."""
-
-
 MASK_IGNORED = (
     "the training diverged: logits or Q-values became so large that an illegal action was chosen"
 )

@@ -19,7 +19,7 @@ from ...agents.checkpoints.schema import NetworkCard
 from ...common.typing import Array, JsonObject
 from ..distributed import Ranks, RanksLost
 from ..run_state import digest_of
-from .base import Arrays, Diverged, Trainer
+from .base import Arrays, Trainer
 from .settings import PPOSettings
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ class DataParallel(Trainer):
         states = self.ranks.gather((arrays, plain, digest_of(self.policy_weights())))
         every_arrays, plains, digests = zip(*states, strict=True)
         if len(set(digests)) > 1:
-            raise Diverged(f"the ranks' weights became different by {self.decisions:,} decisions")
+            raise ArithmeticError(
+                f"the ranks' weights became different by {self.decisions:,} decisions"
+            )
         first = every_arrays[0]
         arrays = dict(first)
         for rank, others in enumerate(every_arrays[1:], 1):

@@ -37,7 +37,7 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
-from .base import MASK_IGNORED, Arrays, Diverged, Trainer, TrainerState, torch_device
+from .base import MASK_IGNORED, Arrays, Trainer, TrainerState, torch_device
 from .settings import NFSPSettings
 
 _ILLEGAL = -1e9
@@ -159,7 +159,7 @@ class NFSP(Trainer):
             self.replay_buffer.add(transitions)
             active = np.flatnonzero(running)
             if not action_masks[active, actions[active]].all():
-                raise Diverged(MASK_IGNORED)
+                raise ArithmeticError(MASK_IGNORED)
             movers = active, seats[active]
             pending["observation"][movers] = observations[active]
             pending["action"][movers] = actions[active]

@@ -40,7 +40,7 @@ from ..rollout.tensor_state import (
     restore_optimizer,
     with_prefix,
 )
-from .base import Diverged, Trainer, TrainerState, torch_device
+from .base import Trainer, TrainerState, torch_device
 from .self_play_collector import SelfPlayCollector
 from .self_play_opponents import SelfPlayOpponents
 from .settings import PPOSettings
@@ -257,10 +257,10 @@ class PPO(Trainer):
         """Stop at NaN, before it is saved in a state or a checkpoint."""
         for name, value in metrics.items():
             if not math.isfinite(value):
-                raise Diverged(f"{name} became {value} after {self.decisions:,} decisions")
+                raise ArithmeticError(f"{name} became {value} after {self.decisions:,} decisions")
         for name, param in self.network.named_parameters():
             if not bool(param.isfinite().all()):
-                raise Diverged(
+                raise ArithmeticError(
                     f"weights of {name} became NaN or infinite after {self.decisions:,} decisions"
                 )
 

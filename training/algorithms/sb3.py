@@ -41,7 +41,7 @@ from ..rollout.tensor_state import (
     with_prefix,
 )
 from ..run_state import agent_from_weights
-from .base import MASK_IGNORED, Arrays, Diverged, Trainer, TrainerState, torch_device
+from .base import MASK_IGNORED, Arrays, Trainer, TrainerState, torch_device
 from .plugin_checks import TrainerFault, method_of
 from .settings import SB3Settings
 
@@ -105,7 +105,7 @@ class ScaledVecEnv(GermanWhistVecEnv):
     def step_async(self, actions: Array) -> None:
         """Refuse actions outside of the masks: SB3 chooses those only by logits below -1e8."""
         if not self.action_masks()[np.arange(self.num_envs), actions].all():
-            raise Diverged(MASK_IGNORED)
+            raise ArithmeticError(MASK_IGNORED)
         super().step_async(actions)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
@@ -296,7 +296,7 @@ class SB3Trainer(Trainer):
             metrics["explained_variance"] = 0.0
         metrics["learning_rate"] = self._learning_rate()
         if not self._is_finite():
-            raise Diverged(_NOT_FINITE.format(self.decisions))
+            raise ArithmeticError(_NOT_FINITE.format(self.decisions))
         return metrics if is_whole else {}
 
     def _learn(self) -> None:
@@ -317,7 +317,7 @@ class SB3Trainer(Trainer):
             if self._is_finite():
                 raise
             # Torch's distributions refuse NaN with a ValueError.
-            raise Diverged(_NOT_FINITE.format(self.decisions)) from error
+            raise ArithmeticError(_NOT_FINITE.format(self.decisions)) from error
 
     def _is_finite(self) -> bool:
         return all(bool(param.isfinite().all()) for param in self.model.policy.parameters())
