@@ -365,16 +365,9 @@ class BrokenLine(NamedTuple):
         return f"{self.path}, line {self.line}: {self.reason}"
 
 
-class RecordFile(NamedTuple):
-    """Valid records and invalid lines of a file."""
-
-    records: list[GameRecord]
-    problems: list[BrokenLine]
-
-
-def read_records(path: str | Path) -> RecordFile:
-    """Read a record file, verifying each hand by replay; empty lines are skipped."""
-    return RecordFile(*read_lines(Path(path), GameRecord.from_line))
+def read_records(path: str | Path) -> tuple[list[GameRecord], list[BrokenLine]]:
+    """Records of a file, each verified by replay, and its broken lines; empty lines are skipped."""
+    return read_lines(Path(path), GameRecord.from_line)
 
 
 def read_lines(

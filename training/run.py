@@ -43,7 +43,7 @@ from .callbacks.evaluation import (
     evaluate_checkpoint,
 )
 from .callbacks.loggers import TensorBoard
-from .callbacks.report_files import CsvFiles, HtmlReport
+from .callbacks.report_files import ReportFiles
 from .distributed import RanksLost, current_ranks
 from .folder import (
     SETTINGS,
@@ -92,7 +92,7 @@ class Run(TrainingRun):
         """Train to the end of the budget; returns the last checkpoint."""
         settings, self._saved = self.settings, self.trainer.decisions
         stopping = [EarlyStopping(settings.patience)] if settings.patience else []
-        usual = (CsvFiles(), HtmlReport(), TensorBoard())
+        usual = (ReportFiles(), TensorBoard())
         self.callbacks = [*usual, *callbacks, *stopping, *self.callbacks]
         try:
             if self.note:
@@ -340,15 +340,12 @@ def start(
         run_callbacks = _callbacks(trainer, settings, callbacks)
         check_eval_opponents(settings)
         check_results(trainer, settings)
-        state, notes = (
-            RunState(trainer={}, commands=[command or command_of(settings)]),
-            [*settings.notes],
-        )
+        state = RunState(trainer={}, commands=[command or command_of(settings)])
+        notes = [*settings.notes]
         if settings.init:
-            warm_start = load_warm_start(settings, trainer.network_card())
-            trainer.load_weights(warm_start.weights)
-            state.init = warm_start.origin
-            notes.append(warm_start.note)
+            weights, state.init, note = load_warm_start(settings, trainer.network_card())
+            trainer.load_weights(weights)
+            notes.append(note)
         lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
         write_file(lock.folder / SETTINGS, settings.as_yaml())
         run = Run(lock, settings, trainer, state, run_callbacks, note="; ".join(notes))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,18 +23,13 @@ from ..engine.rules import Rules
 from .settings import Settings
 
 
-@dataclass(frozen=True)
-class WarmStart:
-    """Initial weights of a training."""
+def load_warm_start(
+    settings: Settings, network: NetworkCard
+) -> tuple[dict[str, Array], Origin, str]:
+    """Load the weights of `settings.init`, fitted to a network.
 
-    weights: dict[str, Array]
-    origin: Origin
-    note: str
-    """Sentence on the weights that were used, and those that were not."""
-
-
-def load_warm_start(settings: Settings, network: NetworkCard) -> WarmStart:
-    """Load the weights of `settings.init` and fit them to a network."""
+    Returns them, where they come from, and a sentence on those that were used or not.
+    """
     try:
         checkpoint = read_checkpoint(network_for(settings.options.rules, settings.init))
     except ValueError as error:
@@ -55,9 +49,8 @@ def load_warm_start(settings: Settings, network: NetworkCard) -> WarmStart:
     if no_critic:
         note += f"; the critic begins anew: {no_critic}"
     actions = max(rules.actions for rules in rule_sets)
-    return WarmStart(
-        _match_weights(weights, card.network, network, rule_sets[0], actions), origin, note
-    )
+    fitted = _match_weights(weights, card.network, network, rule_sets[0], actions)
+    return fitted, origin, note
 
 
 def _match_weights(

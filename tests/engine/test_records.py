@@ -166,10 +166,10 @@ def test_read_records_reports_broken_lines_and_keeps_others(tmp_path: Path) -> N
     lines = [record.to_line().encode() for record in records]
     lines[1:1] = [b"", b"{torn", b"\xff\xfe"]
     path.write_bytes(b"\n".join(lines))
-    result = read_records(path)
-    assert result.records == records
-    assert [problem.line for problem in result.problems] == [3, 4]
-    assert str(result.problems[0]).startswith(f"{path}, line 3: is not a line of JSON")
+    read, problems = read_records(path)
+    assert read == records
+    assert [problem.line for problem in problems] == [3, 4]
+    assert str(problems[0]).startswith(f"{path}, line 3: is not a line of JSON")
 
 
 def test_write_records_replaces_and_append_records_keeps(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ def test_write_records_replaces_and_append_records_keeps(tmp_path: Path) -> None
     with path.open("a") as file:
         file.write('{"record": 1, "rul')  # a program died while it wrote
     append_records(path, records[3:])
-    result = read_records(path)
-    assert result.records == records
-    assert [problem.line for problem in result.problems] == [4]
+    read, problems = read_records(path)
+    assert read == records
+    assert [problem.line for problem in problems] == [4]
 
 
 def test_what_can_not_be_written_leaves_the_old_file(tmp_path: Path) -> None:

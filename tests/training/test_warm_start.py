@@ -67,9 +67,9 @@ def checkpoint(folder: Path, **changes: Any) -> Path:
 def begun(path: Path, **changes: Any) -> tuple[PPO, str]:
     config = settings(init=str(path), **changes)
     trainer = PPO(config)
-    warm_start = load_warm_start(config, trainer.network_card())
-    trainer.load_weights(warm_start.weights)
-    return trainer, warm_start.note
+    weights, _, note = load_warm_start(config, trainer.network_card())
+    trainer.load_weights(weights)
+    return trainer, note
 
 
 @pytest.mark.parametrize("critic", ["oracle", "separate", "shared"])

@@ -105,8 +105,11 @@ def _win_rate_curves(results: Sequence[EvaluationResult]) -> str:
     return pictures.figure(picture, f"against {keys}; bands are 95 % intervals")
 
 
-class CsvFiles(Callback):
-    """Writes `progress.csv` and `evaluations.csv`."""
+class ReportFiles(Callback):
+    """Writes `progress.csv`, `evaluations.csv`, and `report.html` with the learning curves."""
+
+    def on_start(self, run: TrainingRun) -> None:
+        self.on_save(run)
 
     def on_save(self, run: TrainingRun) -> None:
         if run.rows:
@@ -115,19 +118,10 @@ class CsvFiles(Callback):
             rows = [msgspec.to_builtins(result) for result in run.evaluations]
             rows = [{"decisions": row.pop("decisions"), **row} for row in rows]
             write_file(run.folder / EVALUATIONS, csv_text(rows))
+        write_report(run.folder / REPORT, run.settings, run.rows, run.evaluations)
 
     def on_evaluation(self, run: TrainingRun, results: Sequence[EvaluationResult]) -> None:
         self.on_save(run)
 
     def on_end(self, run: TrainingRun) -> None:
         self.on_save(run)
-
-
-class HtmlReport(CsvFiles):
-    """Writes `report.html`, with learning curves and settings."""
-
-    def on_start(self, run: TrainingRun) -> None:
-        self.on_save(run)
-
-    def on_save(self, run: TrainingRun) -> None:
-        write_report(run.folder / REPORT, run.settings, run.rows, run.evaluations)

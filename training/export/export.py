@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -144,26 +143,13 @@ def _max_difference(model: ModelProto, policy: nn.Module, inputs: dict[str, Tens
     return difference
 
 
-@dataclass(frozen=True)
-class ExportedGraph:
-    """A graph that was written."""
+def export_onnx(
+    source: str | Path, target: Path, rules: RulesLike | None = None
+) -> tuple[float, dict[str, str]]:
+    """Write a checkpoint as ONNX, checked against torch; `rules` choose one of several sets.
 
-    difference: float
-    """Largest difference of its logits from torch's."""
-    metadata: dict[str, str]
-
-    def text(self) -> str:
-        """The metadata, a line each."""
-        metadata = {name: about for name, about in self.metadata.items() if name != "warning"}
-        width = max(map(len, metadata)) + 2
-        lines = [f"  {name:<{width}}{about}" for name, about in metadata.items()]
-        if "warning" in self.metadata:
-            lines.append(f"warning: {self.metadata['warning']}")
-        return "\n".join(lines)
-
-
-def export_onnx(source: str | Path, target: Path, rules: RulesLike | None = None) -> ExportedGraph:
-    """Write a checkpoint as ONNX, checked against torch; `rules` choose one of several sets."""
+    Returns the largest difference of the graph's logits from torch's, and its metadata.
+    """
     for package, extra in (("onnx", "onnx"), ("torch", "train")):
         if find_spec(package) is None:
             raise ValueError(not_installed("an export to ONNX", package, extra))
@@ -179,7 +165,7 @@ def export_onnx(source: str | Path, target: Path, rules: RulesLike | None = None
     checkpoint = specialize_checkpoint(checkpoint, chosen)
     model, difference = onnx_model(checkpoint)
     write_file(target, model.SerializeToString())
-    return ExportedGraph(difference, metadata_of(checkpoint))
+    return difference, metadata_of(checkpoint)
 
 
 def export_half(source: str | Path, target: Path) -> int:

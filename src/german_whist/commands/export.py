@@ -52,11 +52,14 @@ def run(arguments: argparse.Namespace) -> int:
         size = export_half(source, target)
         print(f"{target}: {size:,} bytes{replaced}")
     elif target.suffix == ".onnx":
-        exported = export_onnx(source, target, arguments.rules)
-        print(
-            f"{target}: logits within {exported.difference:.1e} of torch's{replaced}\n"
-            f"{exported.text()}"
-        )
+        difference, metadata = export_onnx(source, target, arguments.rules)
+        warning = metadata.pop("warning", None)
+        width = max(map(len, metadata)) + 2
+        print(f"{target}: logits within {difference:.1e} of torch's{replaced}")
+        for title, about in metadata.items():
+            print(f"  {title:<{width}}{about}")
+        if warning is not None:
+            print(f"warning: {warning}")
     else:
         raise ValueError(
             f"{target}: its ending says what to write, and {target.suffix!r} is neither .onnx nor "

@@ -93,20 +93,20 @@ def good_records(path: Path) -> list[GameRecord]:
     from ..table.text.words import plain_text
 
     try:
-        result = read_records(path)
+        records, problems = read_records(path)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    for problem in result.problems[:_MAX_PROBLEMS]:
+    for problem in problems[:_MAX_PROBLEMS]:
         reason = plain_text(problem.reason, _MAX_REASON)
         print(f"{path}, line {problem.line} is left out: {reason}", file=sys.stderr)
-    if more := len(result.problems[_MAX_PROBLEMS:]):
+    if more := len(problems[_MAX_PROBLEMS:]):
         print(f"{path}: {more:,} more are left out", file=sys.stderr)
-    if not result.records:
+    if not records:
         raise ValueError(
             f"{path} holds no hand that can be shown: name a file that `evaluate --records` or the "
             "table wrote"
         )
-    return result.records
+    return records
 
 
 def _listed(records: list[GameRecord]) -> list[str]:
