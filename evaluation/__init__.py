@@ -6,7 +6,7 @@
 """
 
 from .arena_config import ArenaConfig, ArenaOptions
-from .elo import Ratings, fit_ratings
+from .elo import fit_ratings
 from .results import Ladder, Pairing, Result
 from .statistics import Estimate
 from .tournament import Arena, evaluate, ladder
@@ -18,7 +18,6 @@ __all__ = [
     "Estimate",
     "Ladder",
     "Pairing",
-    "Ratings",
     "Result",
     "evaluate",
     "fit_ratings",

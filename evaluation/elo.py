@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,17 +11,7 @@ from ..common.typing import Array
 from .statistics import NORMAL_QUANTILE, Estimate, t_quantile
 
 ELO_SCALE = 400 / math.log(10)
-
-
-@dataclass(frozen=True)
-class Ratings:
-    """Elo ratings in the order of the agents."""
-
-    elo: tuple[Estimate, ...]
-    """With infinite bounds where the results determine no interval."""
-    padded: bool
-    """Whether half a tie was added to every pairing, because some agents won or lost everything
-    against the others, so that the maximum likelihood has no finite ratings."""
+_BASE = 1000.0
 
 
 def fit_ratings(
@@ -30,13 +19,16 @@ def fit_ratings(
     scores: Array,
     residuals: Array | None = None,
     anchor: int | None = None,
-    base: float = 1000.0,
-) -> Ratings:
+) -> tuple[tuple[Estimate, ...], bool]:
     """Elo ratings by maximum likelihood (Bradley and Terry 1952); a tie counts as half a win.
+
+    Returns them in the order of the agents, and whether half a tie was added to every pairing,
+    because some agents won or lost everything against the others: then the maximum likelihood has
+    no finite ratings.
 
     `games[i, j]` is the number of games between i and j, `scores[i, j]` the score of i in them.
     `residuals` are those of `deal_residuals`; by default games count as independent. The anchor,
-    or without one the mean of all, is rated `base`. There is no interval where the half ties that
+    or without one the mean of all, is rated 1000. Bounds are infinite where the half ties that
     were added decide, or where nothing varied.
     """
     games, scores = np.asarray(games, float), np.asarray(scores, float)
@@ -55,7 +47,7 @@ def fit_ratings(
     # Ratings are differences: to the anchor, or to the mean.
     reference = np.full(count, 1 / count) if anchor is None else np.eye(count)[anchor]
     contrast = np.eye(count) - reference[None, :]
-    values = contrast @ strength * ELO_SCALE + base
+    values = contrast @ strength * ELO_SCALE + _BASE
     if residuals is None:
         variances = np.diag(contrast @ inverse @ information @ inverse @ contrast.T)
         t = np.full(count, NORMAL_QUANTILE)
@@ -75,7 +67,7 @@ def fit_ratings(
         Estimate(float(value), float(value - half), float(value + half))
         for value, half in zip(values, margins_of_error, strict=True)
     )
-    return Ratings(elo, padded)
+    return elo, padded
 
 
 def deal_residuals(

@@ -16,7 +16,7 @@ from ..common.serialization import data_frame
 from ..common.typing import Array, JsonObject
 from ..engine.dtypes import SEATS
 from . import kernels as k
-from .elo import Ratings, deal_residuals, fit_ratings, is_connected
+from .elo import deal_residuals, fit_ratings, is_connected
 from .formats import percent_with_interval
 from .statistics import Estimate
 from .tally import Tally, as_played_of, hand_win_rate_of, mean_per_hand, win_rate_of
@@ -173,20 +173,23 @@ class Ladder:
     """Ratings of all agents."""
 
     agents: tuple[str, ...]
-    ratings: Ratings
+    elo: tuple[Estimate, ...]
+    """With infinite bounds where the results determine no interval."""
+    padded: bool
+    """Whether half a tie was added to every pairing (`fit_ratings`)."""
     anchor: str | None
 
     def ranked(self) -> list[tuple[str, Estimate]]:
-        rated = zip(self.agents, self.ratings.elo, strict=True)
+        rated = zip(self.agents, self.elo, strict=True)
         return sorted(rated, key=lambda agent_and_elo: -agent_and_elo[1].value)
 
     def notes(self) -> Iterator[str]:
-        if self.ratings.padded:
+        if self.padded:
             yield (
                 "An agent won or lost everything that ties it to the others: ratings were found "
                 "with half a tie added to every pairing."
             )
-        if any(math.isinf(elo.margin_of_error) for elo in self.ratings.elo):
+        if any(math.isinf(elo.margin_of_error) for elo in self.elo):
             yield "Where Elo has no interval (–), these results tell none: more hands may."
 
 
@@ -323,7 +326,7 @@ class Result:
             ranking = self.ladder.ranked()
             data["ladder"] = {
                 "anchor": self.ladder.anchor,
-                "padded": self.ladder.ratings.padded,
+                "padded": self.ladder.padded,
                 "elo": [{"agent": agent, **_to_builtins(elo)} for agent, elo in ranking],
             }
         return data
@@ -337,11 +340,10 @@ class Result:
                 stage.update(timing)
         if fields["ladder"] is not None:
             elo = {rating["agent"]: rating for rating in fields["ladder"].pop("elo")}
-            ratings = {
+            fields["ladder"] |= {
+                "agents": data["agents"],
                 "elo": [elo[name] for name in data["agents"]],
-                "padded": fields["ladder"]["padded"],
             }
-            fields["ladder"].update(agents=data["agents"], ratings=ratings)
         return msgspec.convert(fields, Result)
 
     def text(self) -> str:
@@ -456,7 +458,7 @@ def fit_ladder(
         return None
     anchor_index = agents.index(anchor) if anchor is not None else None
     residuals = deal_residuals(count, indices, scores)
-    return Ladder(agents, fit_ratings(games, wins, residuals, anchor_index), anchor)
+    return Ladder(agents, *fit_ratings(games, wins, residuals, anchor_index), anchor)
 
 
 def ms_a_move(pairings: Sequence[Pairing]) -> float | None:

@@ -105,16 +105,16 @@ def test_ratings_are_found_from_sparse_distant_results() -> None:
             games[0, 3:] = 0  # not all have met
             games += games.T
             scores = scores_of(elo, games)
-            ratings = fit_ratings(games, scores, anchor=0).elo
+            ratings = fit_ratings(games, scores, anchor=0)[0]
             values = np.array([rating.value for rating in ratings])
             assert values == pytest.approx(elo - elo[0] + 1000, abs=0.5)
-            mean = np.mean([rating.value for rating in fit_ratings(games, scores).elo])
+            mean = np.mean([rating.value for rating in fit_ratings(games, scores)[0]])
             assert mean == pytest.approx(1000)
 
 
 def test_two_players_are_rated_by_the_formula() -> None:
     games = round_robin(2, 100)
-    found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1).elo[0]
+    found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1)[0][0]
     assert found.value == pytest.approx(1000 + 400 * np.log10(64 / 36))
     assert found.margin_of_error == pytest.approx(
         1.96 * ELO_SCALE / np.sqrt(100 * 0.64 * 0.36), rel=1e-3
@@ -123,13 +123,13 @@ def test_two_players_are_rated_by_the_formula() -> None:
 
 def test_clean_sweep_is_rated_by_half_a_tie_without_interval() -> None:
     games, scores = round_robin(3, 10), np.array([[0, 10, 10], [0, 0, 5], [0, 5, 0]])
-    found = fit_ratings(games, scores)
-    assert found.padded
-    assert np.isfinite([each.value for each in found.elo]).all()
-    assert found.elo[0].value > found.elo[1].value == pytest.approx(found.elo[2].value)
-    assert not np.isfinite([each.margin_of_error for each in found.elo]).any()
+    found, padded = fit_ratings(games, scores)
+    assert padded
+    assert np.isfinite([each.value for each in found]).all()
+    assert found[0].value > found[1].value == pytest.approx(found[2].value)
+    assert not np.isfinite([each.margin_of_error for each in found]).any()
     # Against an anchor that two of them are tied to, theirs are known.
-    first, second, third = fit_ratings(games, scores, anchor=1).elo
+    first, second, third = fit_ratings(games, scores, anchor=1)[0]
     assert np.isinf(first.margin_of_error)
     assert second.margin_of_error == 0
     assert 0 < third.margin_of_error < 1000
@@ -137,10 +137,10 @@ def test_clean_sweep_is_rated_by_half_a_tie_without_interval() -> None:
 
 def test_results_that_never_varied_tell_no_interval() -> None:
     scores = np.array([[0, 5], [5, 0]])
-    found = fit_ratings(round_robin(2, 10), scores, np.zeros((2, 5)))
-    assert not found.padded
-    assert [each.value for each in found.elo] == [1000, 1000]
-    assert np.isinf([each.margin_of_error for each in found.elo]).all()
+    found, padded = fit_ratings(round_robin(2, 10), scores, np.zeros((2, 5)))
+    assert not padded
+    assert [each.value for each in found] == [1000, 1000]
+    assert np.isinf([each.margin_of_error for each in found]).all()
 
 
 # -- ratings of ladders, whose pairings share their deals
@@ -219,7 +219,7 @@ def test_rating_intervals_equal_residuals_added_by_deal(
     scores = scores_by_deal(lines)
     assert {len(of_deals) for of_deals in scores.values()} == deals
     assert found.ladder is not None
-    margins_of_error = [elo.margin_of_error for elo in found.ladder.ratings.elo]
+    margins_of_error = [elo.margin_of_error for elo in found.ladder.elo]
     # The series for Student's quantile is off by 0.9 / n^4 of n degrees of freedom; here n >= 7.
     assert margins_of_error == pytest.approx(
         margins_of_error_by_hand(players, scores), rel=0.9 / 7**4
@@ -229,7 +229,7 @@ def test_rating_intervals_equal_residuals_added_by_deal(
 def rated(players: list[str], hands: int) -> Sequence[Estimate]:
     found = ladder(players, SMALL, seed=2, key="02" * 16, anchor="counting", hands=hands).ladder
     assert found is not None
-    return found.ratings.elo
+    return found.elo
 
 
 def test_the_same_deals_played_again_tell_nothing_more() -> None:
@@ -302,8 +302,7 @@ def test_ladder_intervals_cover_ratings_of_a_long_ladder(players: list[str], han
         ).ladder
         assert found is not None
         covered += [
-            elo.low <= true.value <= elo.high
-            for elo, true in zip(found.ratings.elo, long.ratings.elo, strict=True)
+            elo.low <= true.value <= elo.high for elo, true in zip(found.elo, long.elo, strict=True)
         ]
     # The standard error of each player's coverage is 1 %.
     assert ((covered[1:] / ladders >= 0.93) & (covered[1:] / ladders <= 0.97)).all()

@@ -136,7 +136,7 @@ def test_a_rating_is_as_sure_as_the_win_rate_less_luck() -> None:
     found = ladder(["counting", "value:3"], hands=24, seed=2, key=KEY, reduce_variance=True)
     anchored = found.ladder
     assert anchored is not None
-    rate, elo = found.pairings[0].win_rate, anchored.ratings.elo[0]
+    rate, elo = found.pairings[0].win_rate, anchored.elo[0]
     slope = ELO_SCALE / (rate.value * (1 - rate.value))
     # Each is half as far from the mean of both as from the other.
     assert elo.margin_of_error == pytest.approx(slope * rate.margin_of_error / 2)
@@ -149,7 +149,7 @@ def test_ladder_rates_win_rates_beyond_100_percent_as_played() -> None:
     beyond = [pair for pair in found.pairings if pair.win_rate.high >= 1 or pair.win_rate.low <= 0]
     assert any(pair.win_rate.value > 1 or pair.win_rate.value < 0 for pair in beyond)
     assert found.ladder is not None
-    for rating in found.ladder.ratings.elo:
+    for rating in found.ladder.elo:
         assert abs(rating.value - 1000) < 1000
     note = next(note for note in found.notes if "beyond 0 or 100 %" in note)
     assert note.endswith("Ratings count these as played.")
