@@ -82,7 +82,8 @@ def main() -> None:
         return int(indices[int(model.predict(obs, None, None, True, mask)[0])])
 
     for opponents in ("thrifty", "random"):
-        print(f"against two {opponents}:", estimate_payoff(learned, opponents, args.hands, 10**9))
+        payoff = estimate_payoff(learned, opponents, args.hands, 10**9)
+        print(f"against two {opponents}: {payoff.value:+.2f} ± {payoff.margin_of_error:.2f} a hand")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@ order in which hands are played.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from ..engine.cards import N_CARDS, cards_of
 from ..engine.checks import checked_count
 from ..engine.play import beats
 from ..engine.rng import SipKey, random_below, siphash
-from ..evaluation.statistics import t_quantile
+from ..evaluation.statistics import Estimate, mean_of
 from .game import DUMMY, PLAYERS, ThreeGame, ThreeView
 
 ThreeAgent = Callable[[ThreeView, Array], int]
@@ -107,20 +105,10 @@ def play_hand(game: ThreeGame, players: Sequence[ThreeAgent], key: SipKey) -> Th
     return game
 
 
-class PayoffEstimate(NamedTuple):
-    """Mean payoff per hand, and its margin of error (95 %)."""
-
-    payoff: float
-    interval: float
-
-    def __str__(self) -> str:
-        return f"{self.payoff:+.2f} ± {self.interval:.2f} a hand"
-
-
 def estimate_payoff(
     agent: object, opponents: object = "random", hands: int = 1000, seed: int = 1
-) -> PayoffEstimate:
-    """Mean payoff against two copies of an opponent, every deal played once from each seat."""
+) -> Estimate:
+    """Mean payoff a hand against two of an opponent, every deal played once from each seat."""
     if checked_count(hands, "hands") < 2:
         raise ValueError(f"hands is {hands!r}: an interval takes two deals or more")
     key, own, opponent = agent_key(seed), agent_for_three(agent), agent_for_three(opponents)
@@ -130,6 +118,4 @@ def estimate_payoff(
             game.deal(seed, number)
             players = [own if place == seat else opponent for place in range(PLAYERS)]
             payoffs[number] += play_hand(game, players, key).payoffs[seat] / PLAYERS
-    return PayoffEstimate(
-        float(payoffs.mean()), t_quantile(hands - 1) * float(payoffs.std(ddof=1)) / math.sqrt(hands)
-    )
+    return mean_of(payoffs)
