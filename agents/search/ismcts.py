@@ -141,16 +141,6 @@ def _select(
     return best, best_place
 
 
-@inline_ir
-def _observe(
-    rules: Record, game: Record, seat: int, node: np.uint64, action: int, before: np.uint64
-) -> np.uint64:
-    """The information set after an action, by what the searching player saw of it."""
-    node = hash_with(node, np.uint64(action))
-    node = hash_with(node, game.hand[seat] & ~before)
-    return hash_with(node, faced_cards(rules, game))
-
-
 @jit
 def _iterate(search: IsmctsSearch, view: Record, stream: np.ndarray) -> None:
     rules, game = row(search.rules, 0), row(search.games, 0)
@@ -172,7 +162,10 @@ def _iterate(search: IsmctsSearch, view: Record, stream: np.ndarray) -> None:
             action = random_action(actions, stream)
         before = game.hand[seat]
         play(rules, game, action)
-        node = _observe(rules, game, seat, node, action, before)
+        # The next information set, by what the searching player saw of the action.
+        node = hash_with(node, np.uint64(action))
+        node = hash_with(node, game.hand[seat] & ~before)
+        node = hash_with(node, faced_cards(rules, game))
     if game.phase == OVER:
         value = 1.0 * payoff(rules, game, seat)
     else:

@@ -97,7 +97,9 @@ def compute_statistics(store: Store, person: str) -> Statistics:
         [RatingPoint(*row) for row in store.rows(_RATINGS, person, kind)]
         for kind in ("play", "memory", "puzzles")
     )
-    return Statistics(rows, total, play, memory, puzzles, accuracy)
+    return Statistics(
+        rows=rows, total=total, play=play, memory=memory, puzzles=puzzles, accuracy=accuracy
+    )
 
 
 def as_csv(store: Store, person: str) -> str:

@@ -31,7 +31,8 @@ def label(key: str, **values: object) -> str:
     forms: Any = labels()
     for part in key.split("."):
         forms = forms[part]
-    return _form(forms, values).format_map(_Values(values))
+    capitals = {capital(name): capital(str(value)) for name, value in values.items()}
+    return _form(forms, values).format_map({**capitals, **values})
 
 
 def _form(forms: Forms, values: Mapping[str, object]) -> str:
@@ -40,13 +41,6 @@ def _form(forms: Forms, values: Mapping[str, object]) -> str:
     if isinstance(forms, list):
         return _form(forms[0 if values["n"] == 1 else 1], values)
     return forms
-
-
-class _Values(dict[str, object]):
-    def __missing__(self, name: str) -> str:
-        if name == name.lower():
-            raise KeyError(name)
-        return capital(str(self[name.lower()]))
 
 
 def capital(text: str) -> str:
