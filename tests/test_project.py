@@ -169,11 +169,13 @@ Not a row.
 """
 
 
-def test_rows_of_pages_are_played_again(tmp_path, capfd) -> None:
+def test_rows_of_pages_are_played_again(tmp_path, monkeypatch, capfd) -> None:
+    rows = _of_docs("rows")
+    monkeypatch.setattr(rows.subprocess, "run", lambda words, **_: main(words[3:]))
     path, found = tmp_path / "page.md", tmp_path / "found.json"
     path.write_text(PAGE, encoding="utf-8")
     words = [str(path), "--like", "random-exact", "--seed", "7"]
-    _of_docs("rows").main(words)
+    rows.main(words)
     before, after = PAGE.splitlines(), path.read_text(encoding="utf-8").splitlines()
     for line, seed in ((2, 7), (3, 8)):
         command, wins, ms = after[line].strip("| ").split(" | ") + [""] * (line == 3)
@@ -191,7 +193,7 @@ def test_rows_of_pages_are_played_again(tmp_path, capfd) -> None:
     assert before == after
     # What is there is not played again.
     capfd.readouterr()
-    _of_docs("rows").main(words)
+    rows.main(words)
     assert capfd.readouterr().out.count("unchanged: ") == 2
     assert path.read_text(encoding="utf-8").splitlines() == after
 

@@ -44,7 +44,15 @@ def mccfr_of(rules: dict[str, Any], averaging: float = 0.0, seed: int = 1) -> MC
     return CFR(CFRSettings(rules=rules, reward="points", averaging=averaging, seed=seed)).mccfr
 
 
-@pytest.mark.parametrize("rules", TINY, ids=[rules["name"] for rules in TINY])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        pytest.param(
+            rules, id=rules["name"], marks=pytest.mark.thorough if rules["name"] == "low" else ()
+        )
+        for rules in TINY
+    ],
+)
 def test_mean_sampled_regrets_equal_exact_regrets(rules: dict[str, Any]) -> None:
     """Both start from the same regrets, so far above 0 that none becomes negative."""
     mccfr, walker = mccfr_of(rules), PublicTreeTraversal(load_rules(rules), 1)

@@ -67,14 +67,14 @@ def test_rows_are_the_decisions_of_the_deals(
 ) -> None:
     agents = ["random", "threshold"]
     generate_dataset(
-        agents, tmp_path / "data", hands=12, rules=rules, seed=7, layout=layout, extras=extras
+        agents, tmp_path / "data", hands=6, rules=rules, seed=7, layout=layout, extras=extras
     )
     dataset = Dataset(tmp_path / "data")
     data = dataset.read()
     assert [*data] == [*dataset.columns]
     assert {name for name in data if name in EXTRAS} == set(extras)
     row = 0
-    for number in range(12):
+    for number in range(6):
         game = Game(rules, seed=7, number=number)
         first = row
         while not game.over:

@@ -178,21 +178,3 @@ def test_page_of_a_service_logs_a_run(
     rates = [one.args[1] for one in fake.log_metric.mock_calls]
     assert rates == [pytest.approx(value) for _, value in scalars["eval/win_rate/random"]]
     assert fake.end_run.mock_calls
-
-
-def test_tensorboard_of_a_killed_run_has_no_point_twice(
-    tmp_path: Path, later: Callable[[], None]
-) -> None:
-    run = start(tmp_path / "run", ours())
-    board = TensorBoard()
-    board.on_start(run)
-    for decisions in (64, 128, 10_000):
-        board.write({"train/entropy": 99.0}, decisions)
-    board.on_end(run)
-    run.close()
-    later()
-    run = resume(tmp_path / "run")
-    run.go(quiet())
-    points = curves(tmp_path / "run")["train/entropy"]
-    assert [step for step, _ in points] == [row["decisions"] for row in run.rows[:-1]]
-    assert all(value < 99 for _, value in points)
