@@ -13,12 +13,15 @@ from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from german_whist.table.browser.requests import PERSON_COOKIE
 from german_whist.table.browser.security import Access
 from german_whist.table.browser.server import Server, make_app
 from german_whist.table.game.opponents import Opponents
 from german_whist.table.game.session import Session
 from german_whist.table.game.store import Store
+from german_whist.table.review import analysis
 
 PATIENCE = 900.0
 """The first of all compiles the players, which takes long under load; browsers wait too."""
@@ -115,22 +118,28 @@ class RunningServer:
 def running_server(
     folder: Path, more: tuple[str, ...] = (), access: Access | None = None, port: int = 0
 ) -> Iterator[RunningServer]:
-    """A server on a port of this machine (0: a free one), with its store in a folder."""
-    store = Store(folder)
-    app = make_app(store, Opponents(more), access or Access.at("127.0.0.1"))
-    listening = socket.create_server(("127.0.0.1", port))
-    server = Server(app)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        while not server.started and thread.is_alive():
-            time.sleep(0.005)
-        yield RunningServer(server, listening.getsockname()[1], store)
-    finally:
-        server.should_exit = True
-        thread.join(PATIENCE)
-        store.close()
-    assert not thread.is_alive()
+    """A server on a port of this machine (0: a free one), with its store in a folder.
+
+    Its analyses and hints search little: the usual searches take seconds of a hand.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(analysis, "THINKER", "thinker:32")
+        patch.setattr(analysis, "FLAT_MC", "flat-mc:100,voids,playout=counting")
+        store = Store(folder)
+        app = make_app(store, Opponents(more), access or Access.at("127.0.0.1"))
+        listening = socket.create_server(("127.0.0.1", port))
+        server = Server(app)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                time.sleep(0.005)
+            yield RunningServer(server, listening.getsockname()[1], store)
+        finally:
+            server.should_exit = True
+            thread.join(PATIENCE)
+            store.close()
+        assert not thread.is_alive()
 
 
 class TableClient:
