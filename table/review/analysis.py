@@ -233,10 +233,8 @@ class Analyst:
         payoffs = exact_payoffs(view)
         if payoffs is None:
             return None
-        tricks = {} if view.rules.race is not None else moves_of(view)
-        return self._from_payoffs(payoffs, {int(card): count for card, count in tricks.items()})
-
-    def _from_payoffs(self, payoffs: dict[int, int], tricks: dict[int, int]) -> list[ActionValue]:
+        moves = {} if view.rules.race is not None else moves_of(view)
+        tricks = {int(card): count for card, count in moves.items()}
         best = max(payoffs.values())
         return [
             _action_value(

@@ -13,7 +13,7 @@ from walks import OnlyLegal, pick
 from german_whist import german_whist_three_v0
 from german_whist.agents.base import agent_key
 from german_whist.agents.calls import AgentFault
-from german_whist.engine.game import IllegalAction
+from german_whist.engine.checks import IllegalAction
 from german_whist.three_player import GermanWhistThreeEnv
 from german_whist.three_player.agents import (
     estimate_payoff,
