@@ -150,10 +150,8 @@ def play_and_compare(name: str, n: int, hands: int, layout: str, match: Any = No
 
 @pytest.mark.parametrize(
     ("name", "layout"),
-    [
-        *((name, "trump-first") for name in EVERY_SET),
-        *((name, "raw") for name in ("classic", "draft", "humbug")),
-    ],
+    [(name, "trump-first") for name in EVERY_SET]
+    + [(name, "raw") for name in ("classic", "draft", "humbug")],
 )
 def test_batch_shows_and_plays_as_the_plain_implementation(name: str, layout: str) -> None:
     play_and_compare(name, n=3, hands=5, layout=layout)
