@@ -44,6 +44,7 @@ settings.load_profile("whist")
 
 # The longest first, so that none of them begins when all others are done.
 LONG = (
+    "test_device",
     "test_browser_faults",
     "test_benchmark",
     "test_frozen",
@@ -78,7 +79,6 @@ LONG = (
     "test_pictures",
     "test_arena_reports",
     "test_device_training",
-    "test_device",
 )
 
 

@@ -23,6 +23,8 @@ from tablepage import (
 )
 from test_puzzles import ENDINGS, FOREPLAYS
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.mark.parametrize(("motion", "touch"), [("none", False), ("fast", True)])
 @in_windows((820, 1180), has_touch=True)
@@ -303,7 +305,6 @@ def test_first_visit_takes_few_requests(user: User, browser) -> None:
     assert 2 * LATENCY + size / BYTES_A_SECOND < 2.6
 
 
-@pytest.mark.thorough
 def test_first_card_on_slow_line_within_three_seconds(user: User, browser) -> None:
     user.sit_down(rules="classic")
     assert min(first_card(user, browser)[0] for _ in range(5)) < 3.0

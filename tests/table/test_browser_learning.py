@@ -17,6 +17,8 @@ from german_whist.agents.costs import exact_payoffs
 from german_whist.table.review import puzzles as puzzle_review
 from german_whist.table.review.puzzles import Puzzle
 
+pytestmark = pytest.mark.thorough
+
 
 def choose(page: Page, action: int) -> None:
     """Choose a card by keys alone: its rank, then its suit, then Enter."""

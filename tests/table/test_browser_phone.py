@@ -19,6 +19,8 @@ from german_whist.evaluation.tournament import evaluate
 from german_whist.training.callbacks.report_files import write_report
 from german_whist.training.presets import load_settings
 
+pytestmark = pytest.mark.thorough
+
 TALL, SMALL, TABLET = (390, 844), (360, 640), (768, 1024)
 on_phones = partial(in_windows, is_mobile=True, has_touch=True)
 
@@ -121,9 +123,7 @@ def test_a_hint_stays_above_the_table_until_its_decision_is_made(user: User) -> 
 
 
 @on_phones(SMALL)
-@pytest.mark.parametrize(
-    "lesson", [0, 4] + [pytest.param(n, marks=pytest.mark.thorough) for n in (1, 2, 3)]
-)
+@pytest.mark.parametrize("lesson", range(5))
 def test_a_lesson_leaves_the_table_three_quarters(user: User, lesson: int) -> None:
     page = user.page
     user.go("learn")
