@@ -20,6 +20,10 @@ _WORDS = "GERMAN_WHIST_COMMAND_WORDS"
 _BEFORE, _BEHIND = r"(?<![^\s,=:\[\]{}'\"])", r"(?![^\s,=:\[\]{}'\"])"
 
 
+class UntrustedCode(ValueError):
+    """A file names code that the command line does not name."""
+
+
 @contextmanager
 def restricted_to(words: Sequence[str]) -> Generator[None]:
     """Load only code that the words of a command name, in this process and in its workers."""
@@ -43,7 +47,7 @@ def check_trusted(code: str) -> None:
     name = re.compile(f"{_BEFORE}{re.escape(code)}{_BEHIND}")
     if text is None or any(name.search(word) for word in json.loads(text)):
         return
-    raise ValueError(
+    raise UntrustedCode(
         f"{code} is code that a file names, and the command does not: look at it, and if you trust "
         f"it add --trust {shlex.quote(code)}"
     )

@@ -458,7 +458,8 @@ def fit_ladder(
         return None
     anchor_index = agents.index(anchor) if anchor is not None else None
     residuals = deal_residuals(count, indices, scores)
-    return Ladder(agents, *fit_ratings(games, wins, residuals, anchor_index), anchor)
+    elo, padded = fit_ratings(games, wins, residuals, anchor_index)
+    return Ladder(agents, elo=elo, padded=padded, anchor=anchor)
 
 
 def ms_a_move(pairings: Sequence[Pairing]) -> float | None:

@@ -171,7 +171,13 @@ Not a row.
 
 def test_rows_of_pages_are_played_again(tmp_path, monkeypatch, capfd) -> None:
     rows = _of_docs("rows")
-    monkeypatch.setattr(rows.subprocess, "run", lambda words, **_: main(words[3:]))
+
+    def run(words: list[str], *, check: bool, **_: object) -> None:
+        assert words[:3] == [sys.executable, "-m", "german_whist"]
+        assert check
+        assert main(words[3:]) == 0
+
+    monkeypatch.setattr(rows.subprocess, "run", run)
     path, found = tmp_path / "page.md", tmp_path / "found.json"
     path.write_text(PAGE, encoding="utf-8")
     words = [str(path), "--like", "random-exact", "--seed", "7"]

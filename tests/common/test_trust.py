@@ -123,6 +123,20 @@ def test_train_trusts_no_names_of_its_files(
     assert not (stranger / "loaded").exists()
 
 
+def test_trusted_trainer_is_not_blamed_for_other_names(
+    stranger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    code = "from german_whist.training.algorithms.ppo import PPO\nclass Mine(PPO):\n    pass\n"
+    (stranger / "mine.py").write_text(code, encoding="utf-8")
+    settings = {"trainer": "mine:Mine", "opponents": ["theirs:RandomAgent"], "pool_fraction": 0.2}
+    (stranger / "mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    assert main(["train", "mine.yaml", *SMALL, "--trust", "mine:Mine"]) == 2
+    told = capsys.readouterr().err
+    assert "add --trust theirs:RandomAgent" in told
+    assert "the trainer mine:Mine raised" not in told
+
+
 def test_train_goes_on_with_names_that_are_trusted(stranger: Path) -> None:
     pytest.importorskip("torch")
     names = ["trainer=theirs:CFR", "eval_opponents=theirs:RandomAgent", "callbacks=theirs:Callback"]

@@ -42,7 +42,7 @@ def step_of(vector: Any, actions: Any, mode: AutoresetMode) -> list[Any]:
 
 @each_mode
 @pytest.mark.parametrize(
-    "options", [{"rules": "small-last", "mask_in_observation": True}, *OPTIONS[::2]], ids=label
+    "options", [{"rules": "small-last", "mask_in_observation": True}, *OPTIONS], ids=label
 )
 def test_vector_env_equals_gymnasium_vector_of_one(options: Any, mode: AutoresetMode) -> None:
     native = GermanWhistVectorEnv(1, autoreset_mode=mode, opponent="threshold", **options)

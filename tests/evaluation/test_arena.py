@@ -136,7 +136,8 @@ def test_neither_workers_nor_their_deaths_change_results(
     assert 0 < fractions[0] < fractions[-1] == 1
     assert several.workers == 2
     assert any(re.search("worker process(es)? died", note) for note in several.notes)
-    assert reproducible(replace(several, notes=alone.notes)) == reproducible(alone)
+    others = [note for note in several.notes if "died" not in note]
+    assert reproducible(replace(several, notes=others)) == reproducible(alone)
     assert written[0] == written[1]
     assert len(written[0]) == sum(pairing.hands for pairing in alone.pairings)
     for pairing in alone.pairings:

@@ -120,21 +120,16 @@ class ByHash(Agent):
 
     name = "by hash"
 
-    def __init__(self, rules: Any, *, draws: bool = True) -> None:
+    def __init__(self, rules: Any) -> None:
         super().__init__(rules)
         self._endgame = EndgamePlayer(self.rules)
-        self.reads_draws = draws
 
     def act(self, views: Array, rng: Array) -> Array:
         draws = np.random.default_rng(rng).random((len(views), 1))
         return (self.probabilities(views).cumsum(axis=1) < draws).sum(axis=1)
 
     def probabilities(self, views: Array) -> Array:
-        seen = views.copy()
-        if not self.reads_draws:  # of what it drew, only what everybody saw
-            unseen = (seen["opponent_draws"] != UNSEEN_CARD) & (seen["my_draws"] != NO_CARD)
-            seen["my_draws"][unseen] = 0
-        words = np.ascontiguousarray(seen).view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
+        words = np.ascontiguousarray(views).view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
         factors = np.random.default_rng(1).integers(0, 1 << 63, words.shape[1], np.uint64) | 1
         keys = (words * factors).sum(axis=1, dtype=np.uint64)
         keys = (keys ^ (keys >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)

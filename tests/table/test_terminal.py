@@ -46,7 +46,7 @@ def play(session, store):
         ("classic", (80, 24)),
     ],
 )
-def test_a_hand_of_every_kind_fits_the_window(name, size, store, monkeypatch):
+def test_hands_of_several_kinds_fit_the_window(name, size, store, monkeypatch):
     session = Session(SessionSettings(load_rules(name), "random", seed=5))
     terminal = FakeTerminal(monkeypatch, *size)
     play(session, store)
