@@ -105,7 +105,7 @@ def test_ratings_are_found_from_sparse_distant_results() -> None:
             games[0, 3:] = 0  # not all have met
             games += games.T
             scores = scores_of(elo, games)
-            ratings = fit_ratings(games, scores, anchor=0)[0]
+            ratings, _ = fit_ratings(games, scores, anchor=0)
             values = np.array([rating.value for rating in ratings])
             assert values == pytest.approx(elo - elo[0] + 1000, abs=0.5)
             mean = np.mean([rating.value for rating in fit_ratings(games, scores)[0]])
@@ -114,7 +114,7 @@ def test_ratings_are_found_from_sparse_distant_results() -> None:
 
 def test_two_players_are_rated_by_the_formula() -> None:
     games = round_robin(2, 100)
-    found = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1)[0][0]
+    (found, _), _ = fit_ratings(games, np.array([[0, 64], [36, 0]]), anchor=1)
     assert found.value == pytest.approx(1000 + 400 * np.log10(64 / 36))
     assert found.margin_of_error == pytest.approx(
         1.96 * ELO_SCALE / np.sqrt(100 * 0.64 * 0.36), rel=1e-3
@@ -129,7 +129,7 @@ def test_clean_sweep_is_rated_by_half_a_tie_without_interval() -> None:
     assert found[0].value > found[1].value == pytest.approx(found[2].value)
     assert not np.isfinite([each.margin_of_error for each in found]).any()
     # Against an anchor that two of them are tied to, theirs are known.
-    first, second, third = fit_ratings(games, scores, anchor=1)[0]
+    (first, second, third), _ = fit_ratings(games, scores, anchor=1)
     assert np.isinf(first.margin_of_error)
     assert second.margin_of_error == 0
     assert 0 < third.margin_of_error < 1000

@@ -85,5 +85,5 @@ def test_reward_scale_is_fixed_and_drops_other_critics(tmp_path: Path) -> None:
         resume(folder, words=["reward_scale=9", "decisions=400"])
     for changed, kept in (([], True), (["reward_scale=9"], False)):
         settings = load_settings("tiny", [*words, f"init={folder}", *changed])
-        about = load_warm_start(settings, make_trainer(settings).network_card())[2]
-        assert ("reward_scale was 0" not in about) == kept
+        _, _, note = load_warm_start(settings, make_trainer(settings).network_card())
+        assert ("reward_scale was 0" not in note) == kept
