@@ -31,7 +31,8 @@ TABLE = ["train", "trainer=cfr", "rules=2x4-h2", *SMALL]
 def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a module that leaves a trace, and a file that may be a pickle."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "theirs", raising=False)
+    for name in ("theirs", "trainers"):  # of an earlier test
+        monkeypatch.delitem(sys.modules, name, raising=False)
     (tmp_path / "theirs.py").write_text(CODE, encoding="utf-8")
     (tmp_path / "model.zip").touch()
     return tmp_path
@@ -127,14 +128,18 @@ def test_trusted_trainer_is_not_blamed_for_other_names(
     stranger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    code = "from german_whist.training.algorithms.ppo import PPO\nclass Mine(PPO):\n    pass\n"
-    (stranger / "mine.py").write_text(code, encoding="utf-8")
-    settings = {"trainer": "mine:Mine", "opponents": ["theirs:RandomAgent"], "pool_fraction": 0.2}
+    code = "from german_whist.training.algorithms.ppo import PPO\nclass Own(PPO):\n    pass\n"
+    (stranger / "trainers.py").write_text(code, encoding="utf-8")
+    settings = {
+        "trainer": "trainers:Own",
+        "opponents": ["theirs:RandomAgent"],
+        "pool_fraction": 0.2,
+    }
     (stranger / "mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-    assert main(["train", "mine.yaml", *SMALL, "--trust", "mine:Mine"]) == 2
+    assert main(["train", "mine.yaml", *SMALL, "--trust", "trainers:Own"]) == 2
     told = capsys.readouterr().err
     assert "add --trust theirs:RandomAgent" in told
-    assert "the trainer mine:Mine raised" not in told
+    assert "the trainer trainers:Own raised" not in told
 
 
 def test_train_goes_on_with_names_that_are_trusted(stranger: Path) -> None:
