@@ -456,6 +456,7 @@ def test_trumps_pulse_and_refusals_vibrate_where_wished(user: User) -> None:
     page.wait_for_function("buzzed.some((what) => what.length === 3)")
 
 
+@pytest.mark.thorough
 @needs_axe
 def test_axe_finds_nothing_on_any_page(user: User) -> None:
     page, found = user.page, dict[str, list[str]]()
