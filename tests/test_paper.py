@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from statistics import mean
@@ -28,13 +29,13 @@ def test_paper_table_is_the_mean_of_published_seeds(paper: str) -> None:
     ]
     compared = 0
     for algorithm, budget, *cells in rows:
-        millions = int(budget.split()[0]) if budget else 0
+        millions = float(budget.split()[0]) if budget else 0
         for rules, cell in zip(header[2:], cells, strict=True):
             values = [
                 run.points[-1].values["exploitability"]
                 for run in results
                 if (run.algorithm, run.rules) == (algorithm, rules)
-                and run.points[-1].decisions // 1_000_000 == millions
+                and math.isclose(run.points[-1].decisions, millions * 1e6, rel_tol=0.01)
             ]
             if not millions or not values:
                 assert not millions or not cell
@@ -42,7 +43,7 @@ def test_paper_table_is_the_mean_of_published_seeds(paper: str) -> None:
             text = f"{mean(values):.4f}"
             assert cell == (f"({text})" if len(values) == 1 else text), (algorithm, rules)
             compared += 1
-    assert compared == 18
+    assert compared == 21
 
 
 # What the paper says, the page of results, and what stands there.
@@ -57,7 +58,11 @@ FIGURES = [
     ("`threshold` has 0.1345 on the", "exploitability", "`threshold` | 0.1345 |"),
     ("smallest deck and 0.2182 on the second", "exploitability", "| 0.1345 | 0.2182 |"),
     ("two hidden layers of 128", "exploitability", "two hidden layers of 128"),
-    ("PPO comes within 0.003 of an", "exploitability", "| 30,000,000 | 0.0011 ± 0.0005 | 0.0029"),
+    (
+        "PPO comes within 0.003 of an",
+        "exploitability",
+        "| `ppo`, tuned | 3 million | 0.0005 ± 0.0008 | 0.0028",
+    ),
     ("deck of 242,340 information sets", "exploitability", "| `2x5-h3` | 242,340 |"),
     ("four epochs instead of one", "exploitability", "| `n_epochs=4` | 0.0059"),
     ("from 0.0184 to between 0.0059 and", "exploitability", "(0.0184 ± 0.0017 unchanged)"),
@@ -71,8 +76,8 @@ FIGURES = [
     ("`thinker:64` 61.1 ± 0.8 %", "leaderboard", "thinker-64.json) | secret | 61.1 ± 0.8 |"),
     ("73.4 ± 1.9 % against the agent `counting`", "exploitability", "`counting` | 73.4 ± 1.9 %"),
     ("51.5 ± 1.4 % against `champion`", "exploitability", "`champion` | 51.5 ± 1.4 %"),
-    ("differ fourfold in speed", "exploitability", "four times as fast"),
-    ("twelve trials", "exploitability", "of twelve trials"),
+    ("Every tuned row had 60 trials", "exploitability", "the best of 60 trials"),
+    ("about 90 seconds of one core", "exploitability", "each of 90 seconds of processor time"),
 ]
 
 
