@@ -15,8 +15,17 @@ from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-PALETTE = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#0f7f7a", "#8a6d00")
-_PALETTE_DARK = ("#e8894a", "#6ab0e0", "#a5c96a", "#d09ad0", "#5cc4be", "#d9bd4e")
+PALETTE = ("#b4531b", "#2c6a9b", "#5a7d2a", "#8b4a8b", "#0f7f7a", "#8a6d00", "#b0305c", "#4f5664")
+_PALETTE_DARK = (
+    "#e8894a",
+    "#6ab0e0",
+    "#a5c96a",
+    "#d09ad0",
+    "#5cc4be",
+    "#d9bd4e",
+    "#ef7fa6",
+    "#b9c0cc",
+)
 
 
 def _colours(shades: Sequence[str]) -> str:

@@ -86,7 +86,7 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     page = folder / "runs" / "benchmark-tiny-Reinforce" / "benchmark.md"
     assert str(page.relative_to(folder)) in output
     rows = [line.split(" | ")[0] for line in page.read_text().splitlines() if " [" in line]
-    assert {"| `Reinforce`", "| `ppo-tuned`", "| `cfr-tuned`"} <= {*rows}
+    assert {"| `Reinforce`", "| `ppo-tuned`", "| `cfr`"} <= {*rows}
     assert "(1 seed)" in page.read_text()
     chart = page.with_name("benchmark-2x4-h2-exploitability-time.svg").read_text()
     assert "Reinforce" in chart
