@@ -34,9 +34,9 @@ Compare = Callable[[Array, Array], None]
 """Called with views, and with others that differ from them by the order of hidden draws alone."""
 
 _MAX_LEVELS = 12
-_BATCH_SIZE = 20_000
+_BATCH_SIZE = 4000
 _TIMED_HISTORIES = 300
-_COMPARED_HISTORIES = 64
+_COMPARED_HISTORIES = 32
 """Number of histories that stand for another order of draws and are compared, in each batch."""
 
 HISTORY = np.dtype(
@@ -140,14 +140,21 @@ def _write_views(
 
 
 @jit
-def _mark_reachable(
-    rules: np.ndarray, views: np.ndarray, sampling_plans: np.ndarray, reachable: np.ndarray
-) -> None:
-    """Mark views with a consistent deal: a void that the opponent showed excludes some."""
+def _keep_reachable(
+    rules: np.ndarray, queries: np.ndarray, views: np.ndarray, sampling_plans: np.ndarray
+) -> int:
+    """Move those with a consistent deal to the front: a void that the opponent showed excludes
+    some. Returns their number.
+    """
+    count = 0
     for index in range(len(views)):
         plan = row(sampling_plans, 0)
         plan_determinizations(row(rules, 0), row(views, index), True, plan)
-        reachable[index] = plan.weighted == 0 or plan.total > 0
+        if plan.weighted == 0 or plan.total > 0:
+            if count < index:
+                queries[count], views[count] = queries[index], views[index]
+            count += 1
+    return count
 
 
 @jit
@@ -374,9 +381,8 @@ class PolicyQueries:
         _list_queries(self._record, histories, queries)
         views = np.zeros(len(queries), VIEW)
         _write_views(decision, histories, queries, views, self._games)
-        reachable = np.zeros(len(views), np.bool_)
-        _mark_reachable(self._record, views, self._sampling_plans, reachable)
-        return queries[reachable], views[reachable]
+        count = _keep_reachable(self._record, queries, views, self._sampling_plans)
+        return queries[:count], views[:count]
 
 
 def seconds_per_view(policy: Policy, views: Array) -> float:

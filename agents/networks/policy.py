@@ -24,7 +24,16 @@ from ..options import NetworkOptions, endgame_option, parse_options, trained_on_
 from ..perfect_endgame import EndgamePlayer, is_open
 from ..sampling import masked_argmax, masked_softmax, softmax_rows
 from ..tabular.table_policy import TablePolicy
-from .mlp import ForwardBuffers, MLPWeights, forward, mlp_weights, new_forward_buffers
+from .mlp import (
+    ForwardBuffers,
+    MLPBatch,
+    MLPWeights,
+    forward,
+    forward_rows,
+    mlp_weights,
+    new_forward_buffers,
+    new_mlp_batch,
+)
 from .relative_ranks import identity_action_map, to_relative_actions, to_relative_ranks
 
 # -- the network
@@ -184,15 +193,60 @@ def network_actions(
             batch.actions[index] = real_action(buffers.action_map[shown_action], buffers.order)
 
 
+class QueryBatch(NamedTuple):
+    """Buffers of views that a network is asked in together."""
+
+    legal: np.ndarray
+    """Legal actions in the encoding of each view."""
+    orders: np.ndarray
+    action_maps: np.ndarray
+    observation: np.ndarray
+    weights: np.ndarray
+    rows: MLPBatch
+
+
+_QUERIES = 64
+
+
+def new_query_batch(net: PolicyNet) -> QueryBatch:
+    actions = net.layers.sizes[-1]
+    return QueryBatch(
+        legal=np.zeros(_QUERIES, np.uint64),
+        orders=np.zeros((_QUERIES, 4), np.uint8),
+        action_maps=np.zeros((_QUERIES, actions), np.int64),
+        observation=np.zeros(MAX_OBSERVATION_SIZE, np.int8),
+        weights=np.zeros(actions),
+        rows=new_mlp_batch(net.layers, _QUERIES, len(net.inputs)),
+    )
+
+
 @jit
-def network_logits(
-    rules: np.ndarray, views: np.ndarray, net: PolicyNet, buffers: PolicyBuffers, out: np.ndarray
+def write_network_probabilities(
+    rules: np.ndarray, views: np.ndarray, net: PolicyNet, batch: QueryBatch, probs: np.ndarray
 ) -> None:
-    for index in range(len(views)):
-        compute_logits(row(rules, 0), row(views, index), net, buffers)
-        # numba takes two seconds to compile an assignment of one array to another.
-        for action in range(out.shape[1]):
-            out[index, action] = buffers.logits[action]
+    """Write the network's probability of each action, of which `probs` holds zeros."""
+    rows, size = batch.rows, len(batch.legal)
+    for start in range(0, len(views), size):
+        count = min(size, len(views) - start)
+        for k in range(count):
+            batch.legal[k] = encode_policy_input(
+                rules=row(rules, 0),
+                view=row(views, start + k),
+                net=net,
+                order=batch.orders[k],
+                action_map=batch.action_maps[k],
+                observation=batch.observation,
+            )
+            rows.n_active[k] = write_active_inputs(
+                batch.observation, net.inputs, rows.active_inputs[k]
+            )
+        forward_rows(net.layers, rows, count)
+        for k in range(count):
+            total = masked_softmax(rows.out[k], batch.legal[k], batch.weights)
+            for shown_action in range(len(batch.weights)):
+                if batch.weights[shown_action] > 0:
+                    action = real_action(batch.action_maps[k, shown_action], batch.orders[k])
+                    probs[start + k, action] = batch.weights[shown_action] / total
 
 
 @jit
@@ -292,11 +346,9 @@ class NetworkAgent(Agent):
 
     def network_probabilities(self, views: Array) -> Array:
         """`(n, actions)`: the network's probability of each action, in endings too."""
-        if isinstance(self.policy, PolicyNet):
-            logits = np.empty((len(views), self.rules.actions), np.float32)
-            network_logits(
-                self.rules_array, views, self.policy, new_policy_buffers(self.policy), logits
-            )
-        else:
-            logits = self.policy.logits(self.rules_array, views)
-        return softmax_rows(logits)
+        if not isinstance(self.policy, PolicyNet):
+            return softmax_rows(self.policy.logits(self.rules_array, views))
+        probs = np.zeros((len(views), self.rules.actions))
+        batch = new_query_batch(self.policy)
+        write_network_probabilities(self.rules_array, views, self.policy, batch, probs)
+        return probs

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkpoints import network_card, network_weights, written
 from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, hstack
 
@@ -166,6 +167,25 @@ def test_players_are_as_exploitable_as_by_whole_views(
     else:
         assert found.exploitability > 0.01
     assert found.n_views < wanted.n_views
+
+
+@pytest.mark.parametrize("layout", ["trump-first", "raw"])
+@pytest.mark.parametrize("deck", ["three suits", "no trumps"])
+def test_networks_are_as_exploitable_in_one_suit_as_in_all(
+    layout: str, deck: str, tmp_path: Path
+) -> None:
+    """A network that sees trumps first is asked for first upcards of one suit alone."""
+    rules = load_rules(TINY[NAMES.index(deck)])
+    inputs = [*range(0, 430, 3), 431]
+    card = network_card(inputs, [8], layout=layout, rules=[rules.as_mapping()])
+    path = written(tmp_path / "network", network_weights(len(inputs), 8, 52), card)
+    agent = make_agent(f"network:{path},sample,endgame=exact", rules)
+    found, wanted = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
+    for name in ("against_dealer", "against_leader", "self_play_value"):
+        assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
+    everywhere = measure_exploitability(ByHash(rules), rules)
+    suits = 1 if layout == "trump-first" and deck == "three suits" else rules.suits
+    assert found.n_views * rules.suits == everywhere.n_views * suits
 
 
 class Listening(RandomExactAgent):
