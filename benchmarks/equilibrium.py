@@ -14,8 +14,9 @@ the strategy to what the opponent could have had before the search began (safe r
 Johanson and Bowling, "Solving imperfect information games using decomposition", 2014), so it may be
 more exploitable than the policy that it replaces.
 
-`nice python -m benchmarks.equilibrium` measures win rates against `thinker:64` that searches the
-same tricks, and exploitability where it can be computed. Policies of small decks are those of
+`nice python -m benchmarks.equilibrium` measures win rates against `thinker:64`, and `thinker:N`
+of the same time, that search the same tricks, and exploitability where it can be computed. Policies
+of small decks are those of
 
     german-whist train trainer=ppo rules=DECK decisions=1_000_000 hidden_sizes=128,128 \\
         precision=mixed n_envs=1024 n_epochs=4 batch_size=512 learning_rate=0.0019 gae_lambda=0.8 \\
@@ -367,10 +368,8 @@ class Measurement(NamedTuple):
     rules: str
     agent: str
     hands: int = 0
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        return self.rules, self.agent, self.hands
+    determinizations: int = 64
+    """Of the thinker that it plays against; more give both the same time."""
 
 
 MEASUREMENTS = (
@@ -390,8 +389,9 @@ MEASUREMENTS = (
     Measurement("classic", "equilibrium:64,last=3", 1000),
     Measurement("classic", "equilibrium:512,last=3", 200),
     Measurement("classic", "equilibrium:64,last=1", 2000),
-    Measurement("2x4-h2", "equilibrium:512"),
-    Measurement("2x4-h2", "equilibrium:512,own=8"),
+    Measurement("2x8-h6", "equilibrium:64", 2000, determinizations=16384),
+    Measurement("4x4-h6", "equilibrium:64", 2000, determinizations=32768),
+    Measurement("classic", "equilibrium:64,last=3", 2000, determinizations=4096),
 )
 
 
@@ -410,13 +410,14 @@ def measure(measurement: Measurement, policies: Path) -> dict[str, object]:
         "rules": measurement.rules,
         "agent": measurement.agent,
         "hands": measurement.hands,
+        "determinizations": measurement.determinizations,
     }
     if not measurement.hands:
         samples_each = 8 if name == "thinker" else 0
         found = measure_exploitability(agent, measurement.rules, samples=samples_each)
         return result | {EXPLOITABILITY: round(found.exploitability, 5)}
     same = [word for word in own_words if word.startswith("last=")]
-    thinker = ThinkerAgent(measurement.rules, 64, *same, *words)
+    thinker = ThinkerAgent(measurement.rules, measurement.determinizations, *same, *words)
     (pairing,) = evaluate(
         agent, [thinker], measurement.rules, hands=measurement.hands, seed=SEED
     ).pairings
@@ -428,32 +429,31 @@ def measure(measurement: Measurement, policies: Path) -> dict[str, object]:
     }
 
 
-def read(out: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+def read(out: Path) -> dict[Measurement, dict[str, Any]]:
     lines = out.read_text("utf-8").splitlines() if out.exists() else []
     rows = [json.loads(line) for line in lines]
-    return {(row["rules"], row["agent"], row["hands"]): row for row in rows}
+    return {Measurement(*(row[name] for name in Measurement._fields)): row for row in rows}
 
 
 def report(rows: Collection[dict[str, Any]]) -> str:
-    """The table of all results."""
+    """The table of the win rates."""
     cells: list[list[str]] = []
     for result in rows:
-        exploitability = result.get(EXPLOITABILITY)
-        own, other = result.get("milliseconds", (0, 0))
+        if not result["hands"]:
+            continue
+        own, other = result["milliseconds"]
         cells.append(
             [
                 f"`{result['rules']}`",
                 f"`{result['agent']}`",
-                "" if exploitability is None else f"{exploitability:.4f}",
-                f"{100 * result[WIN_RATE]:.1f} ± {100 * result['margin of error']:.1f}"
-                if result["hands"]
-                else "",
-                f"{result['hands']:,}" if result["hands"] else "",
-                f"{own / other:.1f}" if other else "",
+                f"`thinker:{result['determinizations']}`",
+                f"{100 * result[WIN_RATE]:.1f} ± {100 * result['margin of error']:.1f}",
+                f"{result['hands']:,}",
+                f"{own / other:.1f}",
             ]
         )
-    heads = ["deck", "agent", "exploitability", "wins against `thinker:64`, %", "hands", "time"]
-    return markdown_table(heads, cells, right=range(2, len(heads)))
+    heads = ["deck", "agent", "against", "wins, %", "hands", "time"]
+    return markdown_table(heads, cells, right=range(3, len(heads)))
 
 
 def main() -> None:
@@ -463,11 +463,11 @@ def main() -> None:
     arguments = parser.parse_args()
     done = read(arguments.out)
     for measurement in MEASUREMENTS:
-        if measurement.key not in done:
-            done[measurement.key] = measure(measurement, arguments.policies)
+        if measurement not in done:
+            done[measurement] = measure(measurement, arguments.policies)
             with arguments.out.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(done[measurement.key]) + "\n")
-            print(done[measurement.key], flush=True)
+                out.write(json.dumps(done[measurement]) + "\n")
+            print(done[measurement], flush=True)
     print(report(done.values()))
 
 

@@ -22,6 +22,10 @@ def equilibrium(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_equilibrium_page_shows_the_results(equilibrium: ModuleType) -> None:
     results = equilibrium.read(equilibrium.OUT)
-    assert {*results} <= {row.key for row in equilibrium.MEASUREMENTS}
+    assert {*results} == {*equilibrium.MEASUREMENTS}
     page = (ROOT / "docs" / "results" / "exploitability.md").read_text(encoding="utf-8")
     assert equilibrium.report(results.values()) in page
+    for result in results.values():
+        if not result["hands"]:
+            stated = f"`{result['agent']}` {result[equilibrium.EXPLOITABILITY]:.4f}"
+            assert f"{stated} on `{result['rules']}`" in page
