@@ -35,7 +35,8 @@ def test_paper_table_is_the_mean_of_published_seeds(paper: str) -> None:
                 run.points[-1].values["exploitability"]
                 for run in results
                 if (run.algorithm, run.rules) == (algorithm, rules)
-                and math.isclose(run.points[-1].decisions, millions * 1e6, rel_tol=0.01)
+                # Rounds of search play as many hands on each deck, which differ in length.
+                and math.isclose(run.points[-1].decisions, millions * 1e6, rel_tol=0.15)
             ]
             if not millions or not values:
                 assert not millions or not cell
@@ -43,7 +44,7 @@ def test_paper_table_is_the_mean_of_published_seeds(paper: str) -> None:
             text = f"{mean(values):.4f}"
             assert cell == (f"({text})" if len(values) == 1 else text), (algorithm, rules)
             compared += 1
-    assert compared == 21
+    assert compared == 27
 
 
 # What the paper says, the page of results, and what stands there.
@@ -61,7 +62,7 @@ FIGURES = [
     (
         "PPO comes within 0.003 of an",
         "exploitability",
-        "| `ppo`, tuned | 3 million | 0.0005 ± 0.0008 | 0.0028",
+        "| `ppo`, tuned | 3 million | 0.00045 ± 0.00032 | 0.0027",
     ),
     ("deck of 242,340 information sets", "exploitability", "| `2x5-h3` | 242,340 |"),
     ("four epochs instead of one", "exploitability", "| `n_epochs=4` | 0.0059"),
