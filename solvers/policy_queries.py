@@ -36,7 +36,7 @@ Compare = Callable[[Array, Array], None]
 _MAX_LEVELS = 12
 _BATCH_SIZE = 4000
 _TIMED_HISTORIES = 300
-_COMPARED_HISTORIES = 32
+_COMPARED_HISTORIES = 64
 """Number of histories that stand for another order of draws and are compared, in each batch."""
 
 HISTORY = np.dtype(

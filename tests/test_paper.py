@@ -15,6 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "paper"
 
 
+LONGER = {("search-rounds", "2x6-h3"): 6.4}
+"""Millions of decisions where as many hands have more cards than the table's budget says."""
+
+
 @pytest.fixture(scope="module")
 def paper() -> str:
     return (FOLDER / "paper.md").read_text(encoding="utf-8")
@@ -31,12 +35,12 @@ def test_paper_table_is_the_mean_of_published_seeds(paper: str) -> None:
     for algorithm, budget, *cells in rows:
         millions = float(budget.split()[0]) if budget else 0
         for rules, cell in zip(header[2:], cells, strict=True):
+            expected = LONGER.get((algorithm, rules), millions)
             values = [
                 run.points[-1].values["exploitability"]
                 for run in results
                 if (run.algorithm, run.rules) == (algorithm, rules)
-                # Rounds of search play as many hands on each deck, which differ in length.
-                and math.isclose(run.points[-1].decisions, millions * 1e6, rel_tol=0.15)
+                and math.isclose(run.points[-1].decisions, expected * 1e6, rel_tol=0.01)
             ]
             if not millions or not values:
                 assert not millions or not cell
