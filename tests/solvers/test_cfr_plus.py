@@ -28,6 +28,7 @@ from german_whist.evaluation.exploitability.exact import (
 )
 from german_whist.solvers.cfr_plus import STATE_VERSION, CFRPlusSolver
 from german_whist.solvers.game_tree import GameTree
+from german_whist.solvers.public_tree import public_tree
 
 pytestmark = pytest.mark.usefixtures("small_parts")
 
@@ -146,6 +147,11 @@ def test_the_value_is_that_of_open_spiels_cfr_plus(rules: dict[str, Any]) -> Non
     assert found.value > 0.03
 
 
+def drawn_from(probs: Array, rng: Array) -> Array:
+    draws = np.random.default_rng(rng).random((len(probs), 1))
+    return (probs.cumsum(axis=1) < draws).sum(axis=1)
+
+
 class ByHash(Agent):
     """Plays for the stock by a hash of all that it sees, suits and the order of draws as well."""
 
@@ -156,8 +162,7 @@ class ByHash(Agent):
         self._endgame = EndgamePlayer(self.rules)
 
     def act(self, views: Array, rng: Array) -> Array:
-        draws = np.random.default_rng(rng).random((len(views), 1))
-        return (self.probabilities(views).cumsum(axis=1) < draws).sum(axis=1)
+        return drawn_from(self.probabilities(views), rng)
 
     def probabilities(self, views: Array) -> Array:
         words = np.ascontiguousarray(views).view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
@@ -216,6 +221,39 @@ def test_networks_are_as_exploitable_in_one_suit_as_in_all(
     everywhere = measure_exploitability(ByHash(rules), rules)
     suits = 1 if layout == "trump-first" and deck == "three suits" else rules.suits
     assert found.n_views * rules.suits == everywhere.n_views * suits
+
+
+@pytest.mark.parametrize("mode", ["greedy", "sample"])
+@pytest.mark.parametrize("deck", ["two suits", "three suits", "no trumps"])
+def test_tables_are_as_exploitable_as_on_the_full_tree(
+    mode: str, deck: str, tmp_path: Path
+) -> None:
+    """Of equally likely cards, as where it was never, a greedy table takes the lowest."""
+    rules = load_rules(TINY[NAMES.index(deck)])
+    cells = np.random.default_rng(5).integers(0, 3, public_tree(rules).size).astype(np.float32)
+    table = {"kind": "table", "inputs": [], "hidden_sizes": [], "cells": len(cells)}
+    changes = {"layout": "raw", "horizon": "foreplay", "rules": [rules.as_mapping()]}
+    card = network_card([0], [1], network=table, **changes)
+    path = written(tmp_path / "table", {"cells": cells}, card)
+    agent = make_agent(f"network:{path},{mode},endgame=exact", rules)
+    found, wanted = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
+    for name in ("against_dealer", "against_leader", "self_play_value"):
+        assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
+
+
+def test_what_replaces_an_agents_play_is_asked_for_every_suit() -> None:
+    rules = load_rules("2x4-h2")
+    agent, other = make_agent("nash", rules), make_agent("random-exact", rules)
+    nash: Any = agent.probabilities  # type: ignore[attr-defined]
+
+    def random_in_spades(views: Array) -> Array:
+        trumps = views["trump"] > 0
+        random: Array = other.probabilities(views)  # type: ignore[attr-defined]
+        return np.where(trumps[:, None], random, nash(views))
+
+    agent.probabilities = random_in_spades  # type: ignore[attr-defined]
+    agent.act = lambda views, rng: drawn_from(random_in_spades(views), rng)  # type: ignore[method-assign]
+    assert measure_exploitability(agent, rules).exploitability > 0.01
 
 
 class Listening(RandomExactAgent):
