@@ -1,12 +1,12 @@
 # pyright: strict
 """Compare algorithms on several rule sets, with several seeds each.
 
-BENCHMARK is a name (`small`, `full`, `exact`, `exact-large`), a YAML file, or the results.jsonl of
-a benchmark, of which nothing is trained. After a name or file, trainers of your own
-(`module:Class`) are trained in place of its algorithms, and shown beside the package's results. The
-same command resumes an interrupted benchmark; its folder holds all runs and results.jsonl, which
-grows with each run. The page benchmark.md and its charts show the results of all that are given,
-and lie in the folder of the first.
+BENCHMARK is a name (`small`, `full`, `exact`, `exact-large`, `exact-long`), a YAML file, or the
+results.jsonl of a benchmark, of which nothing is trained. After a name or file, trainers of your
+own (`module:Class`) are trained in place of its algorithms, and shown beside the package's results.
+The same command resumes an interrupted benchmark; its folder holds all runs and results.jsonl,
+which grows with each run. The page benchmark.md and its charts show the results of all that are
+given, and lie in the folder of the first.
 """
 
 from __future__ import annotations
