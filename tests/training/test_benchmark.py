@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -120,6 +121,7 @@ def test_benchmark_trains_what_is_missing_and_writes_rows(
         ("[", "is not valid JSON"),
         ("[]", "it has to be a mapping"),
         ('{"rules": "2x4-h2", "algorithm": "slow", "seed": 2, "points": []}', "has values of []"),
+        (runs[0].joinpath("result.json").read_text(), "seed 1 in place of slow on 2x4-h2, seed 2"),
     ):
         path.write_text(text, encoding="utf-8")
         assert main(words) == 2
@@ -192,8 +194,44 @@ def test_interrupted_job_comes_to_the_same_points(
     monkeypatch.setattr(benchmarking, "sampled_exploitability", None)
     measure_job(other)
     assert points_in(other.folder) == points
+    path_of(other).unlink()
+    values = other.folder / "values.json"
+    before = values.read_text(encoding="utf-8")
+    for text, why in ((before[:-20], "is not valid JSON"), ("[]", "it has to be a mapping")):
+        values.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=rf"values\.json: .*{why}.*; delete it and give"):
+            measure_job(other)
+    values.write_text(before, encoding="utf-8")
+    foreign = other.folder / FOLDER / "000000002000.safetensors"
+    shutil.copy(list_checkpoints(other.folder / FOLDER)[-1], foreign)
+    with pytest.raises(ValueError, match=rf"{foreign.name}: is not of the run in this folder"):
+        measure_job(other)
+    foreign.unlink()
+    measure_job(other)
     seconds = [point["seconds"] for point in json.loads(path_of(other).read_text())["points"]]
     assert seconds == sorted(seconds)
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_failed_training_says_why_where_the_benchmark_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (job, *_) = load_benchmark(written(tmp_path / "tiny.yaml")).jobs(tmp_path)
+
+    class Failing(HalvedBudgets):
+        def on_iteration(self, run: Any, metrics: Any) -> None:
+            raise KeyError("no such card")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(benchmarking, "HalvedBudgets", Failing)
+        with pytest.raises(RunStopped):
+            measure_job(job)
+    assert re.search(r"KeyError: 'no such card'.*go(es)? on with", capsys.readouterr().out)
+    interrupt = interrupted_when(lambda run: run.trainer.decisions > 100)
+    monkeypatch.setattr(benchmarking, "HalvedBudgets", lambda _: interrupt)
+    with pytest.raises(RunStopped):
+        measure_job(job)
+    assert not capsys.readouterr().out
 
 
 def path_of(job: Any) -> Path:
@@ -211,6 +249,17 @@ def test_cfr_plus_halves_its_budget_and_draws_nothing(tmp_path: Path) -> None:
     # The published values after 2 iterations, and between those after 8 and 16.
     assert values[0] == pytest.approx(0.02813, abs=1e-5)
     assert 0.0008739 > values[2] > 0.000127
+
+
+@pytest.mark.parametrize("name", ["exact-large", "exact-long"])
+def test_other_exact_benchmarks_differ_in_budgets_alone(name: str) -> None:
+    def settings_of(algorithm: dict[str, Any]) -> dict[str, Any]:
+        return {key: algorithm[key] for key in algorithm.keys() - {"decisions", "eval_points"}}
+
+    exact = load_benchmark("exact").algorithms
+    for algorithm, settings in load_benchmark(name).algorithms.items():
+        same = re.sub("-(10-minutes|hour)$", "-tuned", algorithm)
+        assert settings_of(settings) == settings_of(exact[same]), algorithm
 
 
 @pytest.mark.thorough
@@ -368,6 +417,18 @@ def test_curve_is_the_mean_of_complete_seeds() -> None:
     # Too low to be shown, and one point is no curve.
     assert re.findall(r"cfr at [^<]*", over_time) == ["cfr at 1: 0.1"]
     assert "nfsp" not in over_time
+
+
+def test_seeds_with_iterations_of_several_lengths_count_alike() -> None:
+    results = results_of("2x4-h2", "mine", [0.4, 0.3, 0.2, 0.1], [0.4, 0.2], [0.4, 0.3], [0.9])
+    for result, end in zip(results, (1024, 1000, 1100, 500), strict=True):
+        result.points[-1] = Point(end, result.points[-1].seconds, result.points[-1].values)
+    markdown = page(results, "german-whist benchmark mine", "pictures")
+    # The last never came to its budget.
+    assert "| `mine` | 0.2000 [" in markdown
+    assert "| `mine` | 1,041, 2.7 s, 3 seeds |" in markdown
+    over_decisions, _ = draw_charts(results).values()
+    assert re.findall(r"mine at [^ ]*", over_decisions) == ["mine at 256:", "mine at 1.05"]
 
 
 def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:

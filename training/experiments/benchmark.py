@@ -57,6 +57,8 @@ PUBLISHED = "published.jsonl"
 _OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
 """Fields of a benchmark that an algorithm may have of its own."""
 _REMEDY = "delete it and give the same command again"
+_LAST_OWN_STATUS = 127
+"""Higher exit statuses are those of signals."""
 
 
 class Benchmark(CheckedSettings, frozen=True, kw_only=True):
@@ -132,7 +134,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
         for rules in self.rules:
             for seed in range(1, 2 if settings["trainer"] == CFR_PLUS else self.seeds + 1):
                 yield BenchmarkJob(
-                    name=f"{algorithm} on {rules}, seed {seed}",
+                    name=_run_name(algorithm, rules, seed),
                     folder=folder / load_rules(rules).name / algorithm / f"seed-{seed}",
                     settings=self._settings_of(algorithm, settings, rules, seed),
                     benchmark=self,
@@ -256,7 +258,19 @@ def _write_results(jobs: Sequence[BenchmarkJob], folder: Path) -> None:
 
 def _load_result(job: BenchmarkJob) -> Result:
     path = job.folder / RESULT
-    return convert(read_json(path.read_bytes(), path, _REMEDY), Result, path, _REMEDY)
+    result = convert(read_json(path.read_bytes(), path, _REMEDY), Result, path, _REMEDY)
+    wanted = job.algorithm, job.rules, job.seed
+    found = result.algorithm, load_rules(result.rules).name, result.seed
+    if found != (job.algorithm, load_rules(job.rules).name, job.seed):
+        raise ValueError(
+            f"{path}: is the result of {_run_name(*found)} in place of {_run_name(*wanted)}; "
+            f"{_REMEDY}"
+        )
+    return result
+
+
+def _run_name(algorithm: str, rules: str, seed: int) -> str:
+    return f"{algorithm} on {rules}, seed {seed}"
 
 
 def load_results(path: Path) -> list[Result]:
@@ -275,12 +289,18 @@ def load_results(path: Path) -> list[Result]:
 def measure_job(job: BenchmarkJob) -> None:
     """Run a job to its end, and write what its policies come to."""
     measure_points = {CFR_PLUS: _solve, EXPERT_ITERATION: _iterate_experts}
-    points = measure_points.get(job.settings["trainer"], _train)(job)
+    try:
+        points = [*measure_points.get(job.settings["trainer"], _train)(job)]
+    except RunStopped as stopped:
+        # The run wrote it into its log alone; a signal needs no word for each.
+        if stopped.status <= _LAST_OWN_STATUS:
+            print(stopped)
+        raise
     result = Result(
         rules=job.rules,
         algorithm=job.algorithm,
         seed=job.seed,
-        points=[*points],
+        points=points,
         settings=job.benchmark.settings | job.benchmark.algorithms[job.algorithm],
     )
     write_file(job.folder / RESULT, msgspec.json.encode(result) + b"\n")
@@ -311,6 +331,8 @@ def _train(job: BenchmarkJob) -> Iterator[Point]:
     seconds = {row["decisions"]: row["processor_seconds"] for row in trained.rows}
     for checkpoint in list_checkpoints(job.folder / FOLDER):
         decisions = int(checkpoint.stem)
+        if decisions not in seconds:
+            raise ValueError(f"{checkpoint}: is not of the run in this folder; remove it")
         yield Point(decisions, seconds[decisions], _evaluate(job, checkpoint))
 
 
@@ -363,7 +385,10 @@ def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
 def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
     """Values of a checkpoint by metric, which an interrupted job computes once."""
     path = job.folder / VALUES
-    values = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    values: dict[str, dict[str, float]] = {}
+    if path.exists():
+        content = read_json(path.read_bytes(), path, _REMEDY)
+        values = convert(content, dict[str, dict[str, float]], path, _REMEDY)
     if checkpoint.stem not in values:
         values[checkpoint.stem] = _values(job, checkpoint)
         write_file(path, json.dumps(values))

@@ -22,6 +22,8 @@ EXPLOITABILITY = "exploitability"
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
 _LEAST_SHOWN = 1e-5
 """Lowest exploitability in a chart: CFR+ falls on, and would flatten the other curves."""
+_COMPLETE = 0.75
+"""Share of the highest budget that a complete seed has."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
 """Labels of the charts' axes by the endings of their names."""
 
@@ -61,14 +63,20 @@ def columns_of(results: Sequence[Result]) -> list[tuple[str, str]]:
 def runs_of(
     results: Sequence[Result], algorithm: str, rules: str, metric: str = ""
 ) -> list[Result]:
-    """The seeds of an algorithm that were measured as often as any, by a metric if it is given."""
+    """The seeds of an algorithm that came to its budget, by a metric if it is given.
+
+    Iterations differ in length, and so do their ends a little; a seed without its last measurement
+    ends at half of the budget.
+    """
     runs = [
         run
         for run in results
-        if (run.algorithm, run.rules) == (algorithm, rules) and metric in ("", *run.metrics)
+        if (run.algorithm, run.rules) == (algorithm, rules)
+        and run.points
+        and metric in ("", *run.metrics)
     ]
-    most = max((len(run.points) for run in runs), default=0)
-    return [run for run in runs if len(run.points) == most]
+    budget = max((run.points[-1].decisions for run in runs), default=0)
+    return [run for run in runs if run.points[-1].decisions > _COMPLETE * budget]
 
 
 def is_solvable(rules: Rules) -> bool:
@@ -189,7 +197,7 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
             lines = {
                 name: _curve(seeds, metric, is_log, in_seconds=bool(ending))
                 for name, seeds in runs.items()
-                if seeds and len(seeds[0].points) > 1
+                if seeds and max(len(run.points) for run in seeds) > 1
             }
             chart = charts.curves(
                 lines, label, f"{metric}, {rules}", log_x=is_log or bool(ending), log_y=is_log
@@ -199,6 +207,10 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
 
 
 def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: bool) -> charts.Curve:
+    """The mean of seeds that were measured equally often: a long iteration can pass two points."""
+    counts = [len(run.points) for run in runs]
+    usual = max(counts, key=lambda count: (counts.count(count), count))
+    runs = [run for run in runs if len(run.points) == usual]
     points: list[tuple[float, float]] = []
     margins_of_error: list[float] = []
     for seeds in zip(*(run.points for run in runs), strict=True):
