@@ -45,7 +45,7 @@ def test_paper_table_is_the_mean_of_published_seeds(paper: str) -> None:
             if not millions or not values:
                 assert not millions or not cell
                 continue
-            text = f"{mean(values):.4f}"
+            text = f"{mean(values):.4f}" if mean(values) > 5e-5 else "< 0.0001"
             assert cell == (f"({text})" if len(values) == 1 else text), (algorithm, rules)
             compared += 1
     assert compared == 27
@@ -70,7 +70,7 @@ FIGURES = [
     ),
     ("deck of 242,340 information sets", "exploitability", "| `2x5-h3` | 242,340 |"),
     ("four epochs instead of one", "exploitability", "| `n_epochs=4` | 0.0059"),
-    ("from 0.0184 to between 0.0059 and", "exploitability", "(0.0184 ± 0.0017 unchanged)"),
+    ("from 0.0184 to between 0.0059 and", "exploitability", "(unchanged, five: 0.0184 ± 0.0016)"),
     ("0.0084. Search", "exploitability", "| `batch_size=512` | 0.0084"),
     ("`ppo` from 0.0162 to 0.0028 on", "exploitability", "| `2x5-h3` | 0.0162 | 0.0028 |"),
     ("in a minute of one core", "exploitability", "a minute of one core"),
