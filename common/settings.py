@@ -295,7 +295,11 @@ def build_with_overrides(
 def keep_settings(path: Path, settings: CheckedSettings, remedy: str) -> None:
     """Write the settings of a new folder; refuse other settings for an old one."""
     if path.exists():
-        check_unchanged(path.parent, read_yaml_mapping(path), settings, remedy)
+        try:
+            stored = read_yaml_mapping(path)
+        except ValueError as error:
+            raise SettingsError(f"{error}; {remedy}") from None
+        check_unchanged(path.parent, stored, settings, remedy)
     write_file(path, settings.as_yaml())
 
 

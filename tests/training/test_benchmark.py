@@ -127,6 +127,14 @@ def test_benchmark_trains_what_is_missing_and_writes_rows(
         assert main(words) == 2
         error = capsys.readouterr().err
         assert re.search(rf"result.json: .*{re.escape(why)}.*; delete it and give", error)
+    (tmp_path / "found" / "benchmark.yaml").write_bytes(b"")
+    assert main(words) == 2
+    assert "benchmark.yaml: expected lines of 'name: value', found nothing; name another" in (
+        capsys.readouterr().err
+    )
+    (tmp_path / "found" / "benchmark.yaml").unlink()
+    assert main(words) == 2
+    capsys.readouterr()
     other = written(tmp_path / "other.yaml", decisions=1024)
     assert main([words[0], other, *words[2:]]) == 2
     assert "was begun with decisions 512, and now it is 1024: name" in capsys.readouterr().err
@@ -327,13 +335,15 @@ def test_signal_ends_the_training_under_way_and_none_begins(
     command += ["--folder", str(tmp_path / "found")]
     run = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1"
     log = run / "log.txt"
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 120
         while not (log.exists() and "decisions" in log.read_text()) and time.monotonic() < until:
             time.sleep(0.02)
         (worker,) = children_of(process.pid)
         process.send_signal(number)
-        assert process.wait(60) == (143 if number == signal.SIGTERM else -number)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == (143 if number == signal.SIGTERM else -number)
+        assert (b"goes on with the same command" in output) == (number == signal.SIGTERM)
     # A benchmark that is killed leaves no training behind, which would hold its folder.
     assert wait_for_end(worker, 30)
     assert "stopped after " in log.read_text(encoding="utf-8")

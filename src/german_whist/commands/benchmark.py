@@ -89,6 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
     except RunStopped as stopped:
         print(stopped)
         return stopped.status
+    except KeyboardInterrupt:
+        print("the benchmark goes on with the same command")
+        raise
     # The first of two with one seed counts: a file can be named twice, or be shown anyway.
     by_seed: dict[tuple[str, str, int], Result] = {}
     for result in results:
