@@ -45,8 +45,7 @@ Nearly all cards are: after a few determinizations the race drops those that are
 UNLIKELY_FOR_TARGETS = -8.0
 """The same for search targets, which have no race: every card meets all determinizations.
 
-All cards take up to three times as long; docs/results/exploitability.md says what policies learn
-from them.
+All cards take up to three times as long.
 """
 PRUNE_NOTHING, PRUNE_AT_START, PRUNE_BY_RACING, PRUNE_BY_BOUNDS = 0, 1, 2, 3
 """Which cards to drop: none; equivalent and unlikely ones; also those clearly behind; and in the

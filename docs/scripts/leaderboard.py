@@ -27,7 +27,7 @@ _ABOUT = """\
 
 Made by `make docs` from the entries in `leaderboard/`, best first by the mean of the win rates
 against all opponents. `CONTRIBUTING.md` says how to submit one. The tuned agents are seed 1 of
-[`benchmark full`](benchmark.md); weights of agents with `=` are not in the repository.
+[`benchmark full`](benchmark.md), greedy; weights of agents with `=` are not in the repository.
 Opponents are networks that stay: `champion`, the newest one, is an entry and no opponent.
 
 *Deals*: those of a protocol are public, and can be learnt by heart. Win rates are of fresh deals as
