@@ -259,13 +259,9 @@ def _write_results(jobs: Sequence[BenchmarkJob], folder: Path) -> None:
 def _load_result(job: BenchmarkJob) -> Result:
     path = job.folder / RESULT
     result = convert(read_json(path.read_bytes(), path, _REMEDY), Result, path, _REMEDY)
-    wanted = job.algorithm, job.rules, job.seed
-    found = result.algorithm, load_rules(result.rules).name, result.seed
-    if found != (job.algorithm, load_rules(job.rules).name, job.seed):
-        raise ValueError(
-            f"{path}: is the result of {_run_name(*found)} in place of {_run_name(*wanted)}; "
-            f"{_REMEDY}"
-        )
+    found = _run_name(result.algorithm, result.rules, result.seed)
+    if found != job.name:
+        raise ValueError(f"{path}: is the result of {found} in place of {job.name}; {_REMEDY}")
     return result
 
 
@@ -292,9 +288,9 @@ def measure_job(job: BenchmarkJob) -> None:
     try:
         points = [*measure_points.get(job.settings["trainer"], _train)(job)]
     except RunStopped as stopped:
-        # The run wrote it into its log alone; a signal needs no word for each.
+        # The run wrote why into its log alone; a signal needs no word for each.
         if stopped.status <= _LAST_OWN_STATUS:
-            print(stopped)
+            print(stopped.__cause__ or stopped)
         raise
     result = Result(
         rules=job.rules,
@@ -362,7 +358,11 @@ def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
         Recipe, {**settings, "policy": str(trained.checkpoint)}, job.name, "a setting of a recipe"
     )
     path = job.folder / "seconds.json"
-    seconds: dict[str, float] = json.loads(path.read_text()) if path.exists() else {"all": 0.0}
+    seconds = {"all": 0.0}
+    if path.exists():
+        seconds |= convert(
+            read_json(path.read_bytes(), path, _REMEDY), dict[str, float], path, _REMEDY
+        )
     before = seconds["all"] - process_time()
 
     def keep_time(policy: Path | None = None) -> None:

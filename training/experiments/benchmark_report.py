@@ -65,8 +65,8 @@ def runs_of(
 ) -> list[Result]:
     """The seeds of an algorithm that came to its budget, by a metric if it is given.
 
-    Iterations differ in length, and so do their ends a little; a seed without its last measurement
-    ends at half of the budget.
+    Iterations differ in length, and so do their ends a little; a training without its last
+    measurement ends at half of the budget.
     """
     runs = [
         run
@@ -76,7 +76,7 @@ def runs_of(
         and metric in ("", *run.metrics)
     ]
     budget = max((run.points[-1].decisions for run in runs), default=0)
-    return [run for run in runs if run.points[-1].decisions > _COMPLETE * budget]
+    return [run for run in runs if run.points[-1].decisions >= _COMPLETE * budget]
 
 
 def is_solvable(rules: Rules) -> bool:
@@ -209,7 +209,7 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
 def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: bool) -> charts.Curve:
     """The mean of seeds that were measured equally often: a long iteration can pass two points."""
     counts = [len(run.points) for run in runs]
-    usual = max(counts, key=lambda count: (counts.count(count), count))
+    usual = max(counts, key=lambda count: (count > 1, counts.count(count), count))
     runs = [run for run in runs if len(run.points) == usual]
     points: list[tuple[float, float]] = []
     margins_of_error: list[float] = []
