@@ -180,10 +180,12 @@ class AnswersAgain(IllegalActionLoses):
         raw: Any = self._raw
         mover = raw.agent_selection
         refused: dict[str, str] = {}
-        if isinstance(action, str) and not raw.is_over:
+        if not raw.is_over:
             try:
                 action = raw.check_action(action)
             except IllegalAction:
+                if not isinstance(action, str):
+                    raise
                 refused = {"refused": raw.answers.reason}
                 if not raw.answers.exhausted:
                     # The mover has seen its reward: it must not be paid at the next look too.

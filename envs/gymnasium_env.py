@@ -215,7 +215,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
         if batch.pool is not None:
             info["opponent"] = int(batch.opponents[0])
         if batch.states is not None:
-            info["state"] = batch.states[0]
+            info["state"] = batch.states[0].copy()
         return info
 
 

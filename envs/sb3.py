@@ -150,6 +150,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
             raise ValueError("lengths of the state are not all counts: give what state() returned")
         self._batch.restore(state)
         self._lengths[:] = lengths
+        self.reset_infos = self._new_infos()
         return self._observations()
 
     # -- the VecEnv interface

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import gymnasium
@@ -43,6 +44,30 @@ def test_gymnasium_checker_passes_on_texts() -> None:
         GermanWhistEnv("draft", observation="text", mask_in_observation=True),
         skip_render_check=True,
     )
+    check_env(gymnasium.make(ID, with_state=True).unwrapped, skip_render_check=True)
+
+
+def test_refused_answer_gets_an_info_of_its_own() -> None:
+    env = GermanWhistEnv("small-last", observation="text", with_state=True)
+    infos = [env.reset(seed=1)[1], *(env.step("the duck")[4] for _ in range(2))]
+    for info, later in itertools.pairwise(infos):
+        for name in ("state", "action_mask"):
+            np.testing.assert_array_equal(info[name], later[name])
+            assert not np.shares_memory(info[name], later[name])
+
+
+@pytest.mark.parametrize("answer", [str, int])
+def test_aec_info_after_a_played_card_has_no_refusal(answer: Any) -> None:
+    env = german_whist_v0.env("small-last", observation="text")
+    env.reset(seed=1)
+    agent = env.agent_selection
+    number = int(env.last()[0]["action_mask"].argmax())
+    env.step("the duck")
+    with pytest.raises(IllegalAction, match="actions run from 0"):
+        env.step(1000)
+    assert "refused" in env.infos[agent]
+    env.step(number if answer is int else str(card(number)))
+    assert "refused" not in env.infos[agent]
 
 
 def test_texts_play_as_numbers_do() -> None:

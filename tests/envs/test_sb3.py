@@ -73,6 +73,18 @@ def test_infos_hold_monitor_statistics_and_last_observation() -> None:
             total[index] = 0
 
 
+def test_restored_vec_env_has_the_restored_reset_infos() -> None:
+    original, restored = (GermanWhistVecEnv(3, "small-last", with_state=True) for _ in range(2))
+    for env, seed in ((original, 1), (restored, 2)):
+        env.seed(seed)
+        env.reset()
+    masks = np.array(original.env_method("action_masks"))
+    infos = original.step(masks.argmax(axis=1))[3]
+    restored.restore(original.state())
+    for info, expected in zip(restored.reset_infos, infos, strict=True):
+        np.testing.assert_array_equal(info["state"], expected["state"])
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_monitor_statistics_begin_anew_with_a_reset(fails: bool) -> None:
     env = GermanWhistVecEnv(4, "all-tricks", reward="tricks")
