@@ -144,10 +144,11 @@ def agent_from_weights(
 ) -> NetworkAgent:
     """Agent of a checkpoint with these weights; `words` are its options, as in `network:PATH,WORD`.
 
-    Of several rule sets it plays the first by default.
+    Of several rule sets it plays the first by default, in matches if the training plays those.
     """
     checkpoint = Checkpoint(Path("training"), dict(weights), card_of(settings, network))
-    return NetworkAgent(rules or settings.options.rules, checkpoint, *words)
+    options = settings.options
+    return NetworkAgent(rules or options.rules, checkpoint, *words, match=options.match)
 
 
 def write_policy(
