@@ -154,26 +154,6 @@ def chunk_worker(
     return ChunkPlayer(list(zip(agents[::2], agents[1::2], strict=True)), config).play
 
 
-def half_worker(
-    setup: tuple[PlayConfig, tuple[AgentSpec, AgentSpec], int],
-) -> Callable[[Task], Array]:
-    """The function that plays one half of a task's deals, for a worker that plays no other half.
-
-    It returns for each deal the game that agent one won, as half wins: 0, 1 or 2.
-    """
-    config, specs, number = setup
-    one, two = (as_agent(spec, config.rules, match=config.match) for spec in specs)
-
-    def play(task: Task) -> Array:
-        half = _Half((one, two), config, task, number)
-        half.play()
-        wins = np.zeros(task.pairs, np.int64)
-        wins[half.batch.pairs] = half.batch.totals[:, kernels.RESULT]
-        return wins
-
-    return play
-
-
 def play_chunk(opponents_by_half: OpponentsByHalf, config: PlayConfig, task: Task) -> Chunk:
     """Play the deals (or matches) of a task.
 

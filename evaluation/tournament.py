@@ -188,13 +188,12 @@ class Arena:
     def _started(self) -> list[PairingProgress]:
         return [pairing for pairing in self.schedule.pairings if pairing.tally.pairs]
 
-    def scores(self) -> list[Array]:
-        """For each pairing with results, the games that its agent won on each deal."""
-        return [np.concatenate(played.scores) for played in self._started()]
-
     def _rated_scores(self, pairings: Sequence[Pairing]) -> list[Array]:
-        """The scores for ratings: without luck, but as played where `is_rated_as_played`."""
-        rated = self.scores()
+        """For each pairing with results, the games that its agent won on each deal.
+
+        Without luck where variance is reduced, but as played where `is_rated_as_played`.
+        """
+        rated = [np.concatenate(played.scores) for played in self._started()]
         if self.config.play.reduce_variance:
             for number, played in enumerate(self._started()):
                 if not is_rated_as_played(pairings[number]):

@@ -28,8 +28,7 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
         shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(docs, source / "docs", ignore=NOT_COPIED)
     if docs == DOCS:
-        for folder in ("examples", "leaderboard"):
-            shutil.copytree(ROOT / folder, source / folder, ignore=NOT_COPIED)
+        shutil.copytree(ROOT / "examples", source / "examples", ignore=NOT_COPIED)
         shutil.copy(ROOT / "CITATION.cff", source)
         for name, text in {**reference(), **root_pages()}.items():
             (source / "docs" / name).parent.mkdir(exist_ok=True)

@@ -15,7 +15,6 @@ import ladders
 from message_types import message_types
 from msgspec import NODEFAULT, inspect, structs
 
-import leaderboard
 from german_whist.cli import COMMANDS, parser_of
 from german_whist.common.markdown import markdown_table
 from german_whist.common.settings import CheckedSettings, format_value, list_settings
@@ -330,7 +329,6 @@ def pages() -> dict[str, str]:
         "reference/environments.md": _environments_page(),
         "reference/commands.md": _commands_page(),
         "results/ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),
-        "results/leaderboard.md": leaderboard.page(leaderboard.entries()),
         "reference/observation.md": _observation_page(),
         "reference/rules.md": _rules_page(),
         "reference/settings.md": _settings_page(),

@@ -119,7 +119,7 @@ def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch
         find_checkpoint("champion-1")
     (tmp_path / "champion-1.safetensors").write_bytes(b"")
     assert find_checkpoint("champion-1") == Path("champion-1.safetensors")
-    # Champions of the package stay what they are: a leaderboard's opponents are among them.
+    # Champions of the package stay what they are: published results name them.
     for name in ("champion-1", "champion-2"):
         Path(f"{name}.safetensors").write_bytes(b"")
         assert (

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkpoints import network_card, network_weights, written
+from checkpoints import network_card, network_weights, rewrite_card, written
 
 from german_whist import PolicyAgent, evaluate, ladder
 from german_whist.agents import agent_names
@@ -41,6 +41,25 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     card = network_card(np.arange(432), [], layout="raw", decisions=3_000_000)
     written(folder / "checkpoints" / "000003000000", network_weights(432, 52), card)
     return folder
+
+
+def test_evaluation_tells_training_on_its_deals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(FIRST_WEIGHTS, "own.safetensors")
+    rewrite_card(Path("own.safetensors"), lambda card: card | {"settings": {"seed": 36}})
+    notes = {
+        seed: [
+            note
+            for note in evaluate("random", "mine=own.safetensors", hands=2, seed=seed).notes
+            if "was trained" in note
+        ]
+        for seed in (36, 37)
+    }
+    assert len(notes[36]) == 1
+    assert notes[36][0].startswith("mine was trained with seed 36, that of the deals played here: ")
+    assert not notes[37]
 
 
 @pytest.mark.parametrize("kind", ["evaluate", "ladder"])

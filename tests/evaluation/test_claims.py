@@ -14,7 +14,6 @@ from german_whist.agents.base import Agent, Array
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import action_masks
-from german_whist.evaluation import protocol
 from german_whist.evaluation.exploitability import claims
 from german_whist.evaluation.exploitability.claims import ProbabilityCheck
 from german_whist.evaluation.exploitability.exact import measure_exploitability
@@ -55,15 +54,6 @@ def test_command_tells_refuted_claims(tmp_path: Path, capsys: pytest.CaptureFixt
     told = capsys.readouterr().out
     assert "exploitability (NashConv / 2)            +0.16667 a hand" in told
     assert "Note: deceivers:Worst says that it plays endings perfectly, and does not" in told
-
-
-def test_protocol_tells_refuted_claims() -> None:
-    refused = protocol._deck_result("deceivers:Pretending", DECK)
-    assert refused.exploitability is None
-    assert "not computed: deceivers:Pretending plays action" in str(refused)
-    told = protocol._deck_result("deceivers:Worst", SMALL)
-    assert told.exploitability is not None
-    assert " a hand; deceivers:Worst says that it plays endings perfectly, and does" in str(told)
 
 
 class Stating(Agent):

@@ -16,9 +16,8 @@ from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.enumerate_deals import all_deals, count_deals
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation import protocol
 from german_whist.evaluation.exploitability.action_probabilities import strategy_of
-from german_whist.evaluation.exploitability.exact import measure_exploitability
+from german_whist.evaluation.exploitability.exact import agent_on_deck, measure_exploitability
 from german_whist.solvers.best_response import PublicTreeTraversal
 from german_whist.solvers.game_tree import GameTree, best_response_value, strategy_value
 
@@ -174,10 +173,8 @@ def test_exact_endgames_are_a_networks_default(
     told = capsys.readouterr().out
     assert f"{exact:+.5f} a hand" in told
     assert "endgame: exact solver (endgame=network: own policy)" in told
-    assert protocol._deck_result(f"net={path}", DECK).exploitability == exact
-    own = protocol._deck_result(f"{path},endgame=network", DECK).exploitability
-    assert own is not None
-    assert own > exact + 0.01
+    own = measure_exploitability(agent_on_deck(f"{path},endgame=network", rules), rules)
+    assert own.exploitability > exact + 0.01
 
 
 def test_the_command_tells_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,17 +5,12 @@ after a colon: threshold, value:13; or by the path of a run or a checkpoint, wit
 parameters after a comma: runs/quick-1,endgame=exact. NAME=PATH says what one is
 called: mine=runs/quick-1. The same seed gives the same result on any
 number of workers, except for agents with a time limit.
-
---protocol v1 plays the fixed suite of the leaderboard and writes an entry for it; with --fresh it
-plays the entry's agent on deals that nobody knew when it was submitted.
 """
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,17 +19,7 @@ from ..agents.registry import common_rules, make_agent, parse_agent_name
 from ..common.files import write_file
 from ..common.progress import Progress
 from ..engine.records import GameRecord
-from ..engine.rules import Rules, load_rules
-from ..evaluation.formats import number_with_interval, percent_with_interval
-from ..evaluation.protocol import (
-    PROTOCOLS,
-    Entry,
-    Protocol,
-    entry_file,
-    evaluate_fresh,
-    evaluate_protocol,
-    mean_win_rate,
-)
+from ..engine.rules import Rules
 from ..evaluation.tournament import evaluate, show_on
 from .evaluation_options import (
     add_run_options,
@@ -52,19 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agent", nargs="?", metavar="A", help="the agent to measure")
     parser.add_argument("--against", nargs="+", metavar="B", help="its opponents, one or more")
     parser.add_argument(
-        "--protocol",
-        choices=[*PROTOCOLS],
-        metavar="NAME",
-        help=f"play a fixed suite, {' or '.join(PROTOCOLS)}; --json is then its entry for the "
-        "leaderboard (default: AGENT.json)",
-    )
-    parser.add_argument(
-        "--fresh",
-        metavar="VALUE",
-        help="play new deals for the entry in --json, by a VALUE that was published after the "
-        "entry was submitted, or `secret` for one that is drawn now",
-    )
-    parser.add_argument(
         "--replays",
         type=Path,
         metavar="FILE.html",
@@ -74,33 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
 
 
-# What a protocol fixes.
-_FIXED = (
-    "against",
-    "rules",
-    "hands",
-    "match",
-    "until",
-    "reduce_variance",
-    "seed",
-    "key",
-    "records",
-    "replays",
-)
-
-
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.protocol is not None:
-        return _run_protocol(arguments)
-    if arguments.fresh is not None:
-        raise ValueError(
-            f"--fresh {arguments.fresh} is for an entry of a protocol: name that by --protocol "
-            f"{next(iter(PROTOCOLS))}"
-        )
     if arguments.against is None:
         raise ValueError(
             "the opponents are missing: name them after --against, as in `evaluate threshold "
-            f"--against random`, or a fixed suite, --protocol {next(iter(PROTOCOLS))}"
+            "--against random`"
         )
     if arguments.agent is None:
         raise ValueError(
@@ -156,80 +106,3 @@ def _write_replays(path: Path, name: str, source: str, rules: Rules, lines: list
     hands = notable_hands([*map(GameRecord.from_line, lines)], name, policy)
     write_file(path, hands_page(name, hands))
     print(f"wrote {path}", file=sys.stderr)
-
-
-def _run_protocol(arguments: argparse.Namespace) -> int:
-    protocol, agent = PROTOCOLS[arguments.protocol], arguments.agent
-    if agent is None:
-        raise ValueError(
-            "the agent to measure is missing: name it, as in `evaluate threshold --protocol "
-            f"{protocol.name}`"
-        )
-    for name in _FIXED:
-        if (value := getattr(arguments, name)) is not None and value is not False:
-            raise ValueError(
-                f"--{name.replace('_', '-')} is given with --protocol {protocol.name}, which fixes "
-                "opponents, rules, deals and hands: leave one of the two out"
-            )
-    rules = load_rules(protocol.rules)
-    arguments.json = arguments.json or Path(entry_file(parse_agent_name(agent)[0]))
-    if arguments.fresh is not None:
-        return _run_fresh(arguments, agent, protocol)
-    folder = check_files(arguments)
-    with Progress("playing") as progress:
-        entry = evaluate_protocol(agent, protocol, show_on(progress), **arena_options(arguments))
-    command = shlex.join(["german-whist", "evaluate", agent, "--protocol", protocol.name])
-    entry = replace(entry, result=with_origin(entry.result, command))
-    status = report(entry.result, rules, arguments, folder, entry=entry)
-    if entry.result.complete:
-        win_rate = percent_with_interval(entry.win_rate)
-        print(f"\n{protocol.name}: {win_rate} of hands against all {len(entry.deals)} on average")
-        print(f"submission: {entry.submission}")
-    for deck, result in entry.decks.items():
-        print(f"exploitability on {deck}: {result}")
-    return status
-
-
-def _run_fresh(arguments: argparse.Namespace, agent: str, protocol: Protocol) -> int:
-    """Play fresh deals for a submitted entry, and add them to its file."""
-    path, value = arguments.json, arguments.fresh
-    submitted = _submitted_entry(path, agent, protocol)
-    folder = check_files(arguments)
-    with Progress("playing") as progress:
-        entry, result = evaluate_fresh(
-            submitted,
-            None if value == "secret" else value,
-            show_on(progress),
-            **arena_options(arguments),
-        )
-    words = [agent, "--protocol", protocol.name, "--fresh", value]
-    result = with_origin(result, shlex.join(["german-whist", "evaluate", *words]))
-    status = report(result, load_rules(protocol.rules), arguments, folder, entry=entry)
-    if entry.fresh is None or entry.difference is None or not result.complete:
-        return status
-    fresh = percent_with_interval(mean_win_rate(entry.fresh.deals))
-    print(f"\n{protocol.name}: {fresh} of hands on fresh deals by the value {entry.fresh.value},")
-    public = percent_with_interval(entry.win_rate)
-    apart = number_with_interval(entry.difference.scaled(100), 1)
-    print(f"{public} on the public ones, {apart} points more")
-    if entry.learnt:
-        print(f"{entry.name} knows the public deals: it wins more of them than chance allows")
-    return status or int(entry.learnt)
-
-
-def _submitted_entry(path: Path, agent: str, protocol: Protocol) -> Entry:
-    if not path.exists():
-        raise ValueError(
-            f"--fresh plays new deals for an entry that was submitted, and {path} does not exist: "
-            "play the protocol without --fresh first, or name its file by --json"
-        )
-    try:
-        entry = Entry.from_text(path.read_text("utf-8"))
-    except (ValueError, KeyError) as error:
-        raise ValueError(f"{path} is no entry: {error}") from error
-    if (entry.agent, entry.protocol) != (agent, protocol):
-        raise ValueError(
-            f"{path} is the entry of {entry.agent} under {entry.protocol.name}, and {agent} was "
-            "named: name the agent as the entry does"
-        )
-    return entry

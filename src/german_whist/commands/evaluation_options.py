@@ -22,7 +22,6 @@ from ..common.provenance import package_version, processor_and_cores
 from ..engine.endgame import load_tablebase
 from ..engine.rules import Match, Rules, RulesError
 from ..evaluation.arena_config import DEFAULT_HANDS
-from ..evaluation.protocol import Entry
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
 from ..evaluation.results import Result
@@ -197,12 +196,8 @@ def report(
     *,
     heading: str = "",
     about: str = "",
-    entry: Entry | None = None,
 ) -> int:
-    """Write the files and print the report; the exit status.
-
-    The JSON is that of the `entry`, where a protocol was played to its end.
-    """
+    """Write the files and print the report; the exit status."""
     # Shells' exit status of a process that a signal ended.
     status = 0 if result.complete else 128 + result.signal if result.signal else 1
     if not result.pairings:
@@ -211,7 +206,7 @@ def report(
     if status == 0 and forfeited_all(result):
         status = 1
     writers: dict[str, Callable[[], str]] = {
-        "json": result.text if entry is None else entry.text,
+        "json": result.text,
         "csv": lambda: as_csv(result),
         "html": lambda: as_html(result, rules, _link(arguments)),
         "markdown": lambda: as_markdown(
@@ -222,9 +217,7 @@ def report(
     messages: list[str] = []
     for name, text in writers.items():
         path: Path | None = getattr(arguments, name)
-        if name == "json" and entry is not None and not result.complete:
-            messages.append(f"{path} is not written: an entry has to be complete")
-        elif path is not None:
+        if path is not None:
             try:
                 write_file(folder / path, text())
                 messages.append(f"wrote {path}")
