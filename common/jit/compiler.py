@@ -2,8 +2,9 @@
 
 Numba's own disk cache misses changes in functions of other modules. Here the name of the cache
 folder contains a hash of every source file that a function could call into, and of the settings of
-numba that change the code, so outdated machine code is never loaded. Functions from outside this
-package, whose sources are unknown, are compiled by `numba.jit`, anew in each process.
+numba that change the code, so outdated machine code is never loaded. Functions whose sources are
+unknown are compiled anew in each process: those from outside this package, those that call such
+functions, and all of an installation without source files.
 `NUMBA_DISABLE_JIT=1` runs everything as plain Python. A damaged or incompatible cache file is
 compiled anew. On a full or read-only disk nothing is cached, which is reported once.
 
@@ -22,10 +23,12 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
-from functools import cache
+from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
@@ -45,20 +48,12 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined]
 
-# In the order of imports: compiled code of a package depends on it and on those before it.
-PACKAGES = (
-    "common",
-    "engine",
-    "solvers",
-    "agents",
-    "envs",
-    "evaluation",
-    "training",
-    "table",
-    "three_player",
-)
+PACKAGES = ("common", "engine", "solvers", "agents", "envs", "evaluation", "training")
+"""In the order of imports: compiled code of a package depends on it and on those before it.
+
+Every other package within this one is an extension: its code depends on it and on all of these.
+"""
 _ROOT_PACKAGE = __name__.partition(".")[0]
-_SOURCE_ROOT = Path(__file__).resolve().parents[2]
 _MAX_FOLDERS = 6
 PLAIN_JIT = "GERMAN_WHIST_PLAIN_JIT"
 
@@ -95,30 +90,55 @@ def _platform() -> tuple[str, ...]:
     return numba.__version__, platform.python_version(), platform.machine()
 
 
+class SourcesUnknown(Exception):
+    """A package without source files that a hash could be made of."""
+
+
+@cache
+def _hash_of_sources(package: str) -> bytes:
+    """Hash of all source files of a package, the same wherever they lie.
+
+    In a checkout packages and extensions lie apart, and an installation may link or map them.
+    """
+    spec = find_spec(f"{_ROOT_PACKAGE}.{package}")
+    files: list[tuple[str, Path]] = []
+    for location in (spec and spec.submodule_search_locations) or ():
+        folder = Path(location).resolve()
+        files += [(path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py")]
+    if not files:
+        raise SourcesUnknown(f"{_ROOT_PACKAGE}.{package} has no source files here")
+    digest = hashlib.sha256()
+    for name, path in sorted(files):
+        digest.update(f"{package}/{name}".encode())
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
 def _source_key(package: str) -> str:
     digest = hashlib.sha256()
     linking = "linked" if _linking_dispatcher() else "plain"
     for part in (*_platform(), linking, _code_settings()):
         digest.update(part.encode())
-    for name in PACKAGES[: PACKAGES.index(package) + 1]:
-        for path in sorted((_SOURCE_ROOT / name).rglob("*.py")):
-            digest.update(path.relative_to(_SOURCE_ROOT).as_posix().encode())
-            digest.update(path.read_bytes())
+    below = PACKAGES[: PACKAGES.index(package)] if package in PACKAGES else PACKAGES
+    for name in (*below, package):
+        digest.update(_hash_of_sources(name))
     return digest.hexdigest()[:16]
 
 
 def _subpackage_of(function: Callable[..., object]) -> str | None:
     # None for functions from outside this package.
     root, _, rest = function.__module__.partition(".")
-    package = rest.partition(".")[0]
-    return package if root == _ROOT_PACKAGE and package in PACKAGES else None
+    return rest.partition(".")[0] if root == _ROOT_PACKAGE and rest else None
 
 
 _folders: dict[str, Path] = {}
 
 
 def machine_code_folder(package: str = "engine") -> Path:
-    """Cache folder for the machine code of one sub-package, keyed by its sources."""
+    """Cache folder for the machine code of one sub-package, keyed by its sources.
+
+    Raises `SourcesUnknown` where those cannot be read.
+    """
     if package not in _folders:
         base = _base_folder()
         folder = base / f"{package}-{_source_key(package)}"
@@ -148,10 +168,14 @@ def _warn_not_cached(folder: Path, error: Exception) -> None:
     if _warned_not_cached or multiprocessing.parent_process() is not None:
         return
     _warned_not_cached = True
+    if isinstance(error, SourcesUnknown):
+        where, remedy = "", "an installation with source files keeps it"
+    else:
+        where, remedy = f" in {folder}", "GERMAN_WHIST_CACHE may name another folder"
     reason = getattr(error, "strerror", None) or error
     print(
-        f"german-whist: compiled code cannot be kept in {folder} ({reason}): everything works, but "
-        "each start compiles anew; GERMAN_WHIST_CACHE may name another folder",
+        f"german-whist: compiled code cannot be kept{where} ({reason}): everything works, but "
+        f"each start compiles anew; {remedy}",
         file=sys.stderr,
         flush=True,
     )
@@ -163,6 +187,34 @@ def _mark(path: Path) -> None:
         path.touch()
 
 
+def _calls_functions_from_outside(function: Callable[..., Any]) -> bool:
+    """Whether a function reaches compiled functions that are not of this package."""
+    known, queue = {function}, [function]
+    while queue:
+        caller = queue.pop()
+        if _subpackage_of(caller) is None:
+            return True
+        for value in _values_named_in(caller):
+            called = getattr(value, "py_func", None)
+            if called is not None and called not in known:
+                known.add(called)
+                queue.append(called)
+    return False
+
+
+def _values_named_in(function: Callable[..., Any]) -> Iterator[object]:
+    codes, names = [function.__code__], set[str]()
+    for code in codes:
+        names.update(code.co_names)
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    for name in names & function.__globals__.keys():
+        value = function.__globals__[name]
+        yield value
+        if isinstance(value, ModuleType):
+            yield from (vars(value).get(attribute) for attribute in names)
+    yield from (cell.cell_contents for cell in function.__closure__ or ())
+
+
 _child_compiler: ChildCompiler | None = None
 
 
@@ -172,8 +224,9 @@ def compile_in_child() -> None:
     from .child import ChildCompiler
 
     # Code that cannot be cached cannot be handed over.
-    if os.access(machine_code_folder(), os.W_OK):
-        _child_compiler = ChildCompiler()
+    with suppress(SourcesUnknown):
+        if os.access(machine_code_folder(), os.W_OK):
+            _child_compiler = ChildCompiler()
 
 
 class CodeCache:
@@ -183,13 +236,19 @@ class CodeCache:
     `NUMBA_CACHE_LOCATOR_CLASSES` would replace the folder that depends on all sources.
     """
 
-    def __init__(self, function: Callable[..., object], folder: Path) -> None:
-        self._function, self._folder = function, folder
+    def __init__(self, function: Callable[..., Any], package: str) -> None:
+        self._function, self._package = function, package
+        self._folder = machine_code_folder(package)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         # Angle brackets, as in <locals>, are not allowed in file names on Windows.
         self._name = name.replace("<", "").replace(">", "")
         self._key = f"{function.__code__.co_firstlineno} {cells}"
+
+    @cached_property
+    def _sources_known(self) -> bool:
+        # Functions of an extension may call those of any other package.
+        return self._package in PACKAGES or not _calls_functions_from_outside(self._function)
 
     @staticmethod
     def _checksum(data: bytes) -> bytes:
@@ -206,6 +265,8 @@ class CodeCache:
         from numba.core.compiler import CompileResult
 
         target_context.refresh()
+        if not self._sources_known:
+            return None
         path = self._path(signature, target_context.codegen())
         try:
             if _child_compiler is not None and not path.exists():
@@ -218,8 +279,8 @@ class CodeCache:
             return None
 
     def save_overload(self, signature: Signatures, compiled: CompileResult) -> None:
-        # Such code contains addresses of this process.
-        if compiled.library.has_dynamic_globals:
+        # Code with dynamic globals contains addresses of this process.
+        if compiled.library.has_dynamic_globals or not self._sources_known:
             return
         try:
             from numba.core.serialize import dumps
@@ -288,7 +349,8 @@ def _compiled(function: Function, noinline: bool = False, **options: Any) -> Fun
         dispatcher = dispatcher_class(function, None, options, noinline=noinline)
     else:
         dispatcher = numba.jit(**options)(function)
-    dispatcher._cache = CodeCache(function, machine_code_folder(package))
+    with suppress(SourcesUnknown):
+        dispatcher._cache = CodeCache(function, package)
     return dispatcher
 
 
@@ -338,7 +400,12 @@ def warm_up(name: str, package: str, first_calls: Callable[[], object], seconds:
     if name in _warm or not COMPILED:
         return
     _warm.add(name)
-    folder = machine_code_folder(package)
+    try:
+        folder = machine_code_folder(package)
+    except SourcesUnknown as error:
+        _warn_not_cached(_base_folder(), error)
+        first_calls()
+        return
     marker = folder / f"{name}.ready"
     if marker.exists():
         first_calls()

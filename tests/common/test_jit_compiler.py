@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import german_whist
 from german_whist.common.files import file_lock
 from german_whist.common.jit import compiler as compiled
 from german_whist.common.jit.compiler import (
@@ -24,6 +28,8 @@ from german_whist.common.jit.compiler import (
     noinline,
 )
 from german_whist.engine.play import suit_of
+
+ROOT = Path(__file__).resolve().parents[2]
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="the compiler is off")
 
@@ -84,6 +90,69 @@ def test_edited_helper_of_user_function_recompiles(
     assert not [path.name for path in machine_code_folder().rglob("*") if own in path.name]
 
 
+@pytest.fixture
+def extensions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder whose packages are extensions of the package, as after an installation."""
+    folder = tmp_path / "extensions"
+    folder.mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(german_whist, "__path__", [*german_whist.__path__, str(folder)])
+    yield folder
+    compiled._hash_of_sources.cache_clear()
+
+
+def loaded_function(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    read_sources_anew(monkeypatch)
+    for module in [each for each in sys.modules if each.startswith((name, "helpers_of_"))]:
+        del sys.modules[module]
+    importlib.invalidate_caches()
+    return importlib.import_module(f"{name}.answers").answer
+
+
+def write_extension(folder: Path, helper: str, factor: int) -> None:
+    own = folder / "added"
+    own.mkdir(exist_ok=True)
+    (own / "__init__.py").touch()
+    (own / "answers.py").write_text(MINE.format(decorator="jit", helper=helper))
+    (own / "inner.py").write_text(HELPER.format(factor=factor))
+
+
+@compiled_only
+def test_extension_elsewhere_is_cached_until_edited(
+    extensions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for factor, found in ((2, 0), (2, 1), (300, 0)):
+        write_extension(extensions, "german_whist.added.inner", factor)
+        answer = loaded_function("german_whist.added", monkeypatch)
+        assert answer(10) == 10 * factor + 1
+        assert sum(answer._cache_hits.values()) == found
+
+
+@compiled_only
+@pytest.mark.parametrize("how", ["by name", "by module", "by way of another"])
+def test_extension_that_calls_foreign_code_is_not_cached(
+    how: str, extensions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(extensions)
+    write_extension(extensions, "helpers_of_others", 2)
+    if how == "by module":
+        source = MINE.replace("from {helper} import helped", "import {helper} as others")
+        source = source.replace("helped(", "others.helped(")
+        text = source.format(decorator="jit", helper="helpers_of_others")
+        (extensions / "added" / "answers.py").write_text(text)
+    elif how == "by way of another":
+        text = MINE.format(decorator="jit", helper="helpers_of_others")
+        (extensions / "added" / "between.py").write_text(text.replace("answer", "helped_by"))
+        text = MINE.format(decorator="jit", helper="german_whist.added.between")
+        (extensions / "added" / "answers.py").write_text(text.replace("helped", "helped_by"))
+    added = 2 if how == "by way of another" else 1
+    for factor in (2, 300):
+        (extensions / "helpers_of_others.py").write_text(HELPER.format(factor=factor))
+        answer = loaded_function("german_whist.added", monkeypatch)
+        assert answer(10) == 10 * factor + added
+    assert not [*machine_code_folder("added").rglob("*.code")]
+
+
 @compiled_only
 def test_package_functions_are_cached_on_disk() -> None:
     suit_of(17)
@@ -112,34 +181,109 @@ def test_child_compiles_unless_it_fails(
 # -- where machine code is kept, and for how long
 
 
+EXTENSIONS = ("added", "other")
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for package in compiled.PACKAGES:
-        (tmp_path / "home" / package / "inner").mkdir(parents=True)
-        (tmp_path / "home" / package / "inner" / "some.py").write_text("pass")
-    monkeypatch.setattr(compiled, "_SOURCE_ROOT", tmp_path / "home")
-    monkeypatch.setattr(compiled, "_folders", {})
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Packages in one folder, an extension in another, and one in two places."""
+    folders: dict[str, list[str]] = {}
+    for package in (*compiled.PACKAGES, *EXTENSIONS):
+        places = ("extensions", "more") if package == "other" else ("extensions",)
+        for place in places if package in EXTENSIONS else ("home",):
+            folder = tmp_path / place / package
+            (folder / "inner").mkdir(parents=True)
+            (folder / "inner" / "some.py").write_text("pass")
+            folders.setdefault(f"german_whist.{package}", []).append(str(folder))
+
+    def find_spec(name: str) -> ModuleSpec | None:
+        if name not in folders:
+            return None
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = folders[name]
+        return spec
+
+    monkeypatch.setattr(compiled, "find_spec", find_spec)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path
+    read_sources_anew(monkeypatch)
+    yield tmp_path
+    compiled._hash_of_sources.cache_clear()
+
+
+def read_sources_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_folders", {})
+    compiled._hash_of_sources.cache_clear()
 
 
 @pytest.mark.parametrize("how", ["edit", "add", "rename"])
-@pytest.mark.parametrize("edited", [compiled.PACKAGES[0], *compiled.PACKAGES[-2:]])
-def test_edit_renews_cache_of_package_and_later_ones(
+@pytest.mark.parametrize(
+    "edited",
+    [
+        f"home/{compiled.PACKAGES[0]}",
+        f"home/{compiled.PACKAGES[-1]}",
+        "extensions/added",
+        "more/other",
+    ],
+)
+def test_edit_renews_cache_of_all_that_may_call_it(
     edited: str, how: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = {package: machine_code_folder(package) for package in compiled.PACKAGES}
-    monkeypatch.setattr(compiled, "_folders", {})
-    source = home / "home" / edited / "inner" / "some.py"
+    packages = (*compiled.PACKAGES, *EXTENSIONS)
+    before = {package: machine_code_folder(package) for package in packages}
+    read_sources_anew(monkeypatch)
+    source = home / edited / "inner" / "some.py"
     if how == "edit":
         source.write_text("pass\n")
     elif how == "add":
-        source.with_name("other.py").write_text("")
+        source.with_name("another.py").write_text("")
     else:
-        source.rename(source.with_name("other.py"))
-    after = {package: machine_code_folder(package) for package in compiled.PACKAGES}
-    changed = [package for package in compiled.PACKAGES if before[package] != after[package]]
-    assert tuple(changed) == compiled.PACKAGES[compiled.PACKAGES.index(edited) :]
+        source.rename(source.with_name("another.py"))
+    after = {package: machine_code_folder(package) for package in packages}
+    changed = [package for package in packages if before[package] != after[package]]
+    package = edited.rpartition("/")[2]
+    calling = packages[packages.index(package) :] if package in compiled.PACKAGES else (package,)
+    assert tuple(changed) == calling
+
+
+def test_cache_folder_is_the_same_wherever_sources_lie(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = machine_code_folder("added")
+    read_sources_anew(monkeypatch)
+    elsewhere = home / "elsewhere"
+    (home / "extensions" / "added").rename(elsewhere)
+    (home / "extensions" / "added").symlink_to(elsewhere, target_is_directory=True)
+    assert machine_code_folder("added") == before
+
+
+@pytest.mark.parametrize("package", ["unheard_of", "added"])
+def test_package_without_sources_has_no_cache_folder(package: str, home: Path) -> None:
+    (home / "extensions" / "added" / "inner" / "some.py").rename(home / "some.pyc")
+    with pytest.raises(compiled.SourcesUnknown, match=f"german_whist.{package} has no source"):
+        machine_code_folder(package)
+
+
+@compiled_only
+def test_code_without_sources_works_and_is_not_kept(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "home" / "common" / "inner" / "some.py").unlink()
+    monkeypatch.setattr(compiled, "COMPILED", True)
+    monkeypatch.setattr(compiled, "_warm", set())
+    monkeypatch.setattr(compiled, "_warned_not_cached", False)
+    function = jit(suit_of.py_func)  # pyright: ignore[reportFunctionMemberAccess]
+    answers: list[int] = []
+    compiled.warm_up("thing", "engine", lambda: answers.append(function(17)))
+    assert answers == [1]
+    assert "(german_whist.common has no source files here)" in capsys.readouterr().err
+    assert not [*(home / "cache").rglob("*.code")]
+
+
+def test_core_packages_are_listed_in_the_order_of_imports() -> None:
+    project = ROOT / "pyproject.toml"
+    (layers,) = re.findall(r"^layers = \[(.*?)\]", project.read_text(encoding="utf-8"), re.M | re.S)
+    core = [layer for layer in re.findall('"([a-z]+)"', layers) if (ROOT / layer).is_dir()]
+    assert tuple(reversed(core)) == ("configs", *compiled.PACKAGES)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +305,7 @@ def test_cache_folder_depends_on_what_changes_code(
     before = machine_code_folder()
     assert machine_code_folder() is before
     assert before.is_dir()
-    monkeypatch.setattr(compiled, "_folders", {})
+    read_sources_anew(monkeypatch)
     monkeypatch.setattr(name, value)
     assert (machine_code_folder() != before) is changes_code
 
