@@ -201,18 +201,20 @@ class Arena:
         return rated
 
     def status(self) -> str:
-        """The pairing in play with its result so far, and the number of hands in all."""
-        hands = f"{self.hands:,} {'matches' if self.config.play.match else 'hands'}"
+        """A pairing in play with its result and hands so far; beside others, those of all too."""
+        unit = "matches" if self.config.play.match else "hands"
         started = self._started()
         in_play = [played for played in started if not played.done] or started
         if not in_play:
-            return hands
+            return f"{self.hands:,} {unit}"
         # Of several pairings the one whose result is least certain.
         pairing = max(
             map(self.pairing, in_play), key=lambda pairing: pairing.win_rate.margin_of_error
         )
         win_rate = percent_with_interval(pairing.win_rate)
-        return f"{pairing.agent} – {pairing.opponent} {win_rate}, {hands}"
+        games = f"{SEATS * pairing.pairs:,} {unit}"
+        in_all = f", {self.hands:,} in all" if len(self.schedule.pairings) > 1 else ""
+        return f"{pairing.agent} – {pairing.opponent} {win_rate} of {games}{in_all}"
 
     def _result(self, complete: bool) -> Result:
         pairings = tuple(map(self.pairing, self._started()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 
 import pytest
@@ -24,12 +25,14 @@ def test_progress_grows_to_all_and_shows_result_so_far() -> None:
         )
         assert fractions[-1] == pytest.approx(fraction)
         told = arena.status()
-        assert told.endswith(f"{arena.hands:,} hands")
+        assert told.endswith(f", {arena.hands:,} in all")
         # Of several pairings in play the one whose result is least sure.
         playing = [each for each in arena.schedule.pairings if not each.done]
         if playing and all(each.tally.pairs for each in playing):
             shown = max(map(arena.pairing, playing), key=lambda each: each.win_rate.margin_of_error)
             assert told.startswith(f"threshold – {shown.opponent} ")
+            # The rate stands beside the hands that it is of.
+            assert f" % of {shown.hands:,} hands, " in told
 
     evaluate("threshold", ["random", "random-exact"], hands=400, key=KEY, progress=look)
     assert len(fractions) > 2
@@ -61,4 +64,5 @@ def test_a_run_is_shown_when_it_is_time(monkeypatch: pytest.MonkeyPatch) -> None
     assert first.startswith("playing")
     assert "%" in first
     assert "threshold – random" in first
-    assert "matches" in first
+    assert re.search(r"% of \d+ matches", first)
+    assert "in all" not in first
