@@ -27,7 +27,7 @@ help:
 	@echo "make interop run the programs of the pages for other libraries, each in its environment"
 	@echo "make cuda    bring what compiles for GPUs (170 MB), for a thorough test; no GPU is needed"
 	@echo "make ray     bring Ray (70 MB), for a thorough test that plays a ladder on two nodes"
-	@echo "make docs    write the pages that are made from the code"
+	@echo "make docs    write the pages, and tables of pages, that are made from code and results"
 	@echo "make site    make the site of the documentation, in build/site"
 	@echo "make films   make films and screenshots of the pages (some minutes; Chromium)"
 	@echo "make clean   remove .venv and what was built"

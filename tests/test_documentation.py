@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-import german_whist
 from german_whist.cli import COMMANDS, main, parsed
 from german_whist.training.presets import load_settings, split_seeds
 
@@ -116,12 +115,13 @@ def test_a_command_of_a_page_is_one(told: str, desk: Path) -> None:
             assert main([name, *words, *further]) == 0
 
 
-def test_ladder_page_rates_every_rule_set() -> None:
-    page = (ROOT / "docs" / "results" / "ladder.md").read_text(encoding="utf-8")
-    assert "\n## classic\n" in page
-    for name in german_whist.named_rules():
-        rows = re.findall(rf"^\| `{name}` \| \d+", page, re.MULTILINE)
-        assert len(rows) == (1 if name == "classic" else 2)
+def test_paper_cites_what_its_bibliography_has() -> None:
+    folder = ROOT / "paper"
+    bibliography = (folder / "paper.bib").read_text(encoding="utf-8")
+    keys = re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE)
+    body = (folder / "paper.md").read_text(encoding="utf-8").split("---", 2)[2]
+    assert {*re.findall(r"(?<!\w)@(\w+)", body)} == {*keys}
+    assert len(keys) == len({*keys})
 
 
 def test_reading_path_has_ten_files_and_2500_lines_at_most() -> None:

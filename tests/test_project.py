@@ -210,6 +210,17 @@ def test_the_pages_made_from_code_are_up_to_date() -> None:
         assert written == text, f"docs/{name} is out of date: make docs"
 
 
+def test_marked_tables_of_a_page_are_made_anew() -> None:
+    write = _of_docs("write")
+    page = "One\n\n<!-- table it -->\n\n{}\n\n<!-- end of table -->\n\nTwo\n"
+    assert write.with_tables(page.format("| old |"), {"it": "| new |"}) == page.format("| new |")
+    with pytest.raises(ValueError, match="there is no table it: other can be made"):
+        write.with_tables(page.format("| old |"), {"other": "| new |"})
+    for part in ("<!-- table it -->", "<!-- end of table -->"):
+        with pytest.raises(ValueError, match="marker has no partner"):
+            write.with_tables(page.replace(part, "").format("| old |"), {"it": "| new |"})
+
+
 def test_no_file_names_a_place_on_some_machine() -> None:
     place = re.compile(r"(?<![\w.<])/(home|root|work|opt|Users|mnt)/\w")
     command = ["git", "ls-files", "-co", "--exclude-standard"]

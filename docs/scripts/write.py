@@ -1,9 +1,14 @@
-"""Write the pages that are made from the code: `make docs`. A test holds them to it."""
+"""Write the pages that are made from code and results: `make docs`. A test holds them to it.
+
+In hand-written pages only the tables between `<!-- table NAME -->` and `<!-- end of table -->` are
+made, from files of results.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from collections import Counter
 from inspect import getdoc
@@ -12,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import ladders
+import result_tables
 from message_types import message_types
 from msgspec import NODEFAULT, inspect, structs
 
@@ -323,9 +329,40 @@ def _arguments(parser: argparse.ArgumentParser) -> dict[str, str]:
     return rows
 
 
-def pages() -> dict[str, str]:
-    """Every page that is made from the code, by file name."""
+DOCS = Path(__file__).resolve().parents[1]
+_TABLE = re.compile(r"(<!-- table ([\w-]+) -->\n\n).*?(\n\n<!-- end of table -->)", re.DOTALL)
+
+
+def with_tables(page: str, tables: dict[str, str]) -> str:
+    """A page with the marked tables made anew."""
+
+    def replace_table(match: re.Match[str]) -> str:
+        begin, name, end = match.groups()
+        if name not in tables:
+            raise ValueError(f"there is no table {name}: {', '.join(tables)} can be made")
+        return f"{begin}{tables[name]}{end}"
+
+    page, count = _TABLE.subn(replace_table, page)
+    if page.count("<!-- table") != count or page.count("<!-- end of table") != count:
+        raise ValueError("a table's marker has no partner, or no empty line beside it")
+    return page
+
+
+def _pages_with_tables() -> dict[str, str]:
+    tables = result_tables.tables()
+    paths = [*DOCS.rglob("*.md"), DOCS.parent / "paper" / "paper.md"]
+    pages = {path: path.read_text("utf-8") for path in sorted(paths)}
     return {
+        os.path.relpath(path, DOCS): with_tables(page, tables)
+        for path, page in pages.items()
+        if "<!-- table" in page
+    }
+
+
+def pages() -> dict[str, str]:
+    """Every page that is made from code or results, by file name."""
+    return {
+        **_pages_with_tables(),
         "reference/environments.md": _environments_page(),
         "reference/commands.md": _commands_page(),
         "results/ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),
@@ -338,4 +375,4 @@ def pages() -> dict[str, str]:
 
 if __name__ == "__main__":
     for name, text in pages().items():
-        (Path(__file__).parents[1] / name).write_text(text, encoding="utf-8")
+        (DOCS / name).write_text(text, encoding="utf-8")

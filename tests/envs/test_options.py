@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from german_whist import Match, Rules, RulesError, german_whist_three_v0, german
 from german_whist.engine.batch.config import AUTO, REWARDS, GameOptions, Options, options_from
 from german_whist.envs.options import RenderOptions
 from german_whist.reference import RULE_SETS, ReferenceMatch, ReferenceRules
-from german_whist.training.settings import Settings
 from support import EVERY_SET, engine_rules, plain_rules
 
 MATCHES = [None, Match(target=1), Match(target=7), Match(best_of=1), Match(best_of=5)]
@@ -138,17 +136,6 @@ def test_every_typed_option_is_on_the_reference_page(module: Any) -> None:
     typed = getattr(module, "EnvOptions", RenderOptions)
     rows = re.findall(r"^\| `(\w+)` \|", module.__doc__.partition("### Options")[2], re.MULTILINE)
     assert set(rows) == set(typed.__annotations__)
-
-
-def test_the_recommended_options_are_the_trainings_defaults() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "envs.md").read_text(
-        encoding="utf-8"
-    )
-    advice = re.search(r"\*\*To learn, choose `(.*)`\*\*", page)
-    assert advice is not None
-    recommended = dict(re.findall(r'(\w+)="([^"]+)"', advice[1]))
-    assert recommended == {name: getattr(Settings(trainer="ppo"), name) for name in recommended}
-    assert set(recommended) == {"reward", "layout", "horizon"}
 
 
 def test_options_are_made_of_what_was_given() -> None:

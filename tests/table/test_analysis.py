@@ -277,7 +277,6 @@ def test_no_trick_of_the_analyst_loses_to_the_champion() -> None:
     benchmark = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmark)
     table = benchmark.report(results)
-    assert table in (BENCHMARK.parent.parent / "docs/develop/agents.md").read_text("utf-8")
     rates = re.findall(r"% \| (\d+\.\d+) ± ", table)
     assert len(rates) == 13
     assert min(map(float, rates)) >= 49.8

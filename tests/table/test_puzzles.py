@@ -310,13 +310,6 @@ def test_a_puzzle_of_several_cards_is_solved_by_all_of_them(client: Client) -> N
     assert all_puzzles(Path())[found].theme == theme
 
 
-def test_guide_gives_the_range_of_ratings() -> None:
-    guide = Path(__file__).resolve().parents[2] / "docs" / "guide" / "table.md"
-    ratings = [puzzle.rating for puzzle in bundled_puzzles()]
-    stated = f"rating ({min(ratings):.0f} to {max(ratings):,.0f})"
-    assert stated in " ".join(guide.read_text("utf-8").split())
-
-
 def test_the_reason_of_an_ending_is_true_of_its_trick() -> None:
     wins, loses = ("cash", "draw", "take", "ruff"), ("duck", "discard", "spare")
     for puzzle in ENDINGS:

@@ -1,0 +1,208 @@
+"""Tables of pages that are made from files of results: `write.py` puts them into the pages."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from statistics import mean
+
+from german_whist.common.markdown import markdown_table
+from german_whist.common.settings import format_value
+from german_whist.engine.rules import load_rules
+from german_whist.evaluation.statistics import mean_of
+from german_whist.solvers.public_tree import public_tree
+from german_whist.training.experiments.benchmark import load_results
+from german_whist.training.experiments.benchmark_report import EXPLOITABILITY, Result
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))  # the benchmarks are not installed
+from benchmarks import analyst  # noqa: E402
+
+PUBLISHED = ROOT / "configs" / "benchmark" / "published.jsonl"
+OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
+
+TIMED_DECK = "2x5-h3"
+"""Deck of the seconds in a table, and of the runs with one changed setting."""
+NOT_LEARNED_ALONE = ("search-rounds", "cfr", "cfr+")
+"""Algorithms that search, or have a table: they get columns of their own beside the networks."""
+LOWEST_SHOWN = 1e-6
+
+Runs = dict[tuple[str, str], list[Result]]
+"""Runs of all seeds by algorithm and rule set."""
+
+
+def tables() -> dict[str, str]:
+    """Every table by the name in its marker."""
+    published, others = runs_in(PUBLISHED), runs_in(OTHERS)
+    decks = decks_of(published)
+    return {
+        "published-results": published_results(published, decks),
+        "published-means": published_means(published, decks),
+        "changed-settings": changed_settings(published, others),
+        "lowest-exploitability": lowest_exploitability(published, others, decks),
+        "analyst": analyst.report(read_lines(analyst.OUT)),
+    }
+
+
+def runs_in(path: Path) -> Runs:
+    found: Runs = defaultdict(list)
+    for run in load_results(path):
+        found[run.algorithm, run.rules].append(run)
+    return found
+
+
+def read_lines(path: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@cache
+def information_sets(deck: str) -> int:
+    return public_tree(load_rules(deck)).n_info_sets
+
+
+def decks_of(runs: Runs) -> list[str]:
+    """Decks of the runs, smallest first."""
+    return sorted({deck for _, deck in runs}, key=information_sets)
+
+
+def algorithms_of(runs: Runs) -> list[str]:
+    """Algorithms of the runs, lowest exploitability first."""
+    names = {algorithm for algorithm, deck in runs if deck == TIMED_DECK}
+    return sorted(names, key=lambda name: mean(exploitability(runs[name, TIMED_DECK])))
+
+
+def published_results(runs: Runs, decks: Sequence[str]) -> str:
+    """Exploitability of each algorithm on each deck, with intervals and processor time."""
+    rows: list[list[str]] = []
+    for name in algorithms_of(runs):
+        timed = runs[name, TIMED_DECK]
+        cells = [_with_budget(runs.get((name, deck), []), decisions_of(timed)) for deck in decks]
+        rows.append([f"`{name}`", amount(decisions_of(timed)), *cells, seconds_of(timed)])
+    header = ["algorithm", "decisions", *(f"`{deck}`" for deck in decks), "seconds"]
+    return _numbers(header, rows)
+
+
+def published_means(runs: Runs, decks: Sequence[str]) -> str:
+    """The means alone, and the size of each deck."""
+    rows: list[list[str]] = []
+    for name in algorithms_of(runs):
+        cells = [
+            rounded(mean(exploitability(runs[name, deck]))) if (name, deck) in runs else ""
+            for deck in decks
+        ]
+        rows.append([f"`{name}`", amount(decisions_of(runs[name, TIMED_DECK])), *cells])
+    rows.append(["information sets", "", *(f"{information_sets(deck):,}" for deck in decks)])
+    return _numbers(["algorithm", "decisions", *(f"`{deck}`" for deck in decks)], rows)
+
+
+def changed_settings(published: Runs, others: Runs) -> str:
+    """Runs of `ppo` that differ from the published ones in one setting, best first."""
+    unchanged = published["ppo", TIMED_DECK]
+    usual = unchanged[0].settings
+    compared = [("unchanged", unchanged)]
+    for (_, deck), runs in others.items():
+        changes = [
+            f"{name}={format_value(value)}"
+            for name, value in runs[0].settings.items()
+            if usual.get(name) != value
+        ]
+        same_length = math.isclose(decisions_of(runs), decisions_of(unchanged), rel_tol=0.02)
+        if deck == TIMED_DECK and same_length and len(changes) == 1:
+            compared.append((f"`{changes[0]}`", runs))
+    compared.sort(key=lambda each: mean(exploitability(each[1])))
+    rows = [[text, with_margin(exploitability(runs)), seconds_of(runs)] for text, runs in compared]
+    return _numbers(["setting", "exploitability", "seconds"], rows)
+
+
+def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -> str:
+    """What is to be beaten on each deck: the best networks by time, search, tables and CFR+."""
+    columns = {
+        "networks, 90 seconds": {
+            run: seeds for run, seeds in published.items() if run[0] not in NOT_LEARNED_ALONE
+        },
+        "ten minutes": {run: seeds for run, seeds in others.items() if "-10-minutes" in run[0]},
+        "an hour": {run: seeds for run, seeds in others.items() if "-hour" in run[0]},
+        **{
+            f"`{name}`": {run: seeds for run, seeds in published.items() if run[0] == name}
+            for name in NOT_LEARNED_ALONE
+        },
+    }
+    rows: list[list[str]] = []
+    for deck in decks:
+        cells: list[str] = []
+        for runs in columns.values():
+            here = {
+                name: mean(exploitability(seeds))
+                for (name, of), seeds in runs.items()
+                if of == deck
+            }
+            name = min(here, key=lambda each: here[each], default="")
+            trainer = "" if name in ("", *NOT_LEARNED_ALONE) else f", `{name.partition('-')[0]}`"
+            cells.append(f"{rounded(here[name])}{trainer}" if name else "")
+        rows.append([f"`{deck}`", *cells])
+    return _numbers(["deck", *columns], rows)
+
+
+# -- cells
+
+
+def exploitability(runs: Iterable[Result]) -> list[float]:
+    """Exploitability of each seed at the end of its budget."""
+    return [run.points[-1].values[EXPLOITABILITY] for run in runs]
+
+
+def decisions_of(runs: Sequence[Result]) -> int:
+    return runs[0].points[-1].decisions
+
+
+def seconds_of(runs: Sequence[Result]) -> str:
+    return f"{mean(run.points[-1].seconds for run in runs):.0f}"
+
+
+def _with_budget(runs: Sequence[Result], usual: int) -> str:
+    """Mean and margin of error, and the number of decisions where it is not the usual one."""
+    if not runs:
+        return ""
+    decisions = decisions_of(runs)
+    same = math.isclose(decisions, usual, rel_tol=0.02)
+    text = with_margin(exploitability(runs))
+    return text if same else f"{text} ({amount(decisions)})"
+
+
+def with_margin(values: Sequence[float]) -> str:
+    """Mean over seeds with the margin of error of its 95 % interval, where there is one."""
+    estimate = mean_of(values)
+    if estimate.value < LOWEST_SHOWN or math.isinf(estimate.margin_of_error):
+        return rounded(estimate.value)
+    digits = max(_decimals(estimate.value, 2), _decimals(estimate.margin_of_error, 1))
+    return f"{estimate.value:.{digits}f} ± {estimate.margin_of_error:.{digits}f}"
+
+
+def rounded(value: float) -> str:
+    if value < LOWEST_SHOWN:
+        return f"< {LOWEST_SHOWN:f}"
+    return f"{value:.{_decimals(value, 2)}f}"
+
+
+def _decimals(value: float, significant: int) -> int:
+    """Number of decimals that shows so many significant digits: four at least."""
+    return max(4, significant - 1 - math.floor(math.log10(value)))
+
+
+def amount(number: float) -> str:
+    """
+    >>> amount(2_300_416), amount(3_945_626_370)
+    ('2.3 million', '3.95 billion')
+    """
+    size, unit = (1e9, "billion") if number >= 1e9 else (1e6, "million")
+    return f"{number / size:.3g} {unit}"
+
+
+def _numbers(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose columns but the first hold numbers."""
+    return markdown_table(header, rows, right=range(1, len(header)))
