@@ -1,5 +1,5 @@
 # pyright: strict
-"""Glicko ratings of persons, and Elo ratings of the agents from the ladder of classic hands.
+"""Glicko ratings of players, and Elo ratings of the agents from the ladder of classic hands.
 
 Mark Glickman, "Parameter estimation in large dynamic paired comparison experiments", Applied
 Statistics 48 (1999). A rating changes after every game against an opponent, or attempt at a

@@ -23,7 +23,6 @@ ANSWERS = (
     serve_learning.PuzzleStats,
     progress.Exercise,
     finished_hands.HandSummary,
-    finished_hands.UploadResult,
     finished_hands.AnalysisProgress,
     analysis.Analysis,
     analysis.PositionValues,

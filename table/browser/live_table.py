@@ -78,10 +78,6 @@ class EventLog:
         with self._lock:
             self._callbacks.discard(callback)
 
-    @property
-    def n_subscribers(self) -> int:
-        return len(self._callbacks)
-
     def notify(self) -> None:
         """Call the subscribers, outside of the lock, since they may unsubscribe."""
         with self._lock:
@@ -107,14 +103,12 @@ class LiveTable:
     def __init__(
         self,
         name: str,
-        person: str,
         session: Session,
         backend: TableBackend,
         stored: StoredSession | None = None,
     ) -> None:
         """`stored` is the table's row in the store; None for a new table."""
         self.id = name
-        self.person = person
         self.session = session
         self._backend = backend
         self._lock = threading.RLock()
@@ -160,7 +154,7 @@ class LiveTable:
     def _compared(self) -> list[str]:
         session, again = self.session, self.session.settings.again
         before = None if again is None else self._backend.store.hands.get(*again)
-        if before is None or before.person != self.person:
+        if before is None:
             return []
         swapped = GameRecord.from_line(before.record).dealer != session.game.dealer
         tricks = (before.tricks, before.tricks_other)
@@ -403,7 +397,6 @@ class LiveTable:
         try:
             self.revision = self._backend.store.save(
                 self.id,
-                self.person,
                 self.session,
                 revision=self.revision,
                 given_up=self.left,

@@ -17,9 +17,6 @@ from ..text.labels import label
 from .live_table import LiveTable, log
 from .messages import Refused, TableSummary
 
-OPEN_TABLES_PER_PERSON = 100
-OPEN_TABLES_IN_ALL = 2_000
-_IDLE_SECONDS = 24 * 3600
 _TABLES_IN_MEMORY = 256
 
 
@@ -59,21 +56,14 @@ class LiveTables:
         # Not in a pool of threads, whose end a program waits for: an agent may think for ever.
         threading.Thread(target=run, name="thinking", daemon=True).start()
 
-    def open(self, person: str, settings: SessionSettings) -> LiveTable:
-        if self.store.open_sessions(person) >= OPEN_TABLES_PER_PERSON:
-            raise Refused(label("refused.many_tables", n=OPEN_TABLES_PER_PERSON), 429)
-        # Strangers do not keep the owner out, and each other for a day at most.
-        full = self.store.open_sessions() >= OPEN_TABLES_IN_ALL and person != self.store.owner()
-        if full and not self.store.forget_idle(_IDLE_SECONDS):
-            raise Refused(label("refused.many_in_all"), 429)
-        table = LiveTable(new_id(), person, Session(settings, self.opponents.make), self)
+    def open(self, settings: SessionSettings) -> LiveTable:
+        table = LiveTable(new_id(), Session(settings, self.opponents.make), self)
         table.begin()
         with self._lock:
             self._remember(table)
         return table
 
-    def get(self, person: str, name: str) -> LiveTable:
-        """A person's table; another person's is indistinguishable from none."""
+    def get(self, name: str) -> LiveTable:
         with self._lock:
             loading = self._loading.setdefault(name, threading.Lock())
         # Only requests for this table wait while it is loaded or busy.
@@ -82,7 +72,7 @@ class LiveTables:
                 table = self._tables.get(name)
             if table is None or not table.is_current():
                 table = self._load(name)
-            if table is None or table.person != person:
+            if table is None:
                 raise Refused(label("refused.no_table"), 404)
             with self._lock:
                 self._remember(table)
@@ -93,7 +83,7 @@ class LiveTables:
         if stored is None:
             return None
         session = Session.from_state(stored.state, self.opponents.make)
-        table = LiveTable(name, stored.person, session, self, stored)
+        table = LiveTable(name, session, self, stored)
         table.begin()
         return table
 
@@ -104,16 +94,16 @@ class LiveTables:
         while len(self._recent) > _TABLES_IN_MEMORY:
             self._recent.popitem(last=False)
 
-    def list(self, person: str) -> list[TableSummary]:
-        """A person's tables: unfinished ones first, then finished ones, the latest first."""
+    def list(self) -> list[TableSummary]:
+        """Unfinished tables, then finished ones, the latest first."""
         return [
             TableSummary(stored.id, **stored.about, over=bool(stored.over))
-            for stored in self.store.sessions(person)
+            for stored in self.store.sessions()
         ]
 
-    def forget(self, person: str, name: str) -> None:
+    def forget(self, name: str) -> None:
         """Delete a table; an unfinished hand is given up, finished ones stay."""
-        table = self.get(person, name)
+        table = self.get(name)
         table.leave()
         self.store.forget(name)
         with self._lock:

@@ -288,9 +288,8 @@ export interface Exercise {
 export interface HandSummary {
   replay: HandRef;
   rules_title: string;
-  players: [string, string];
   result: ReplayResult;
-  when: number | null;
+  when: number;
   opponent: string;
 }
 
@@ -298,12 +297,6 @@ export interface ReplayResult {
   tricks: Array<number>;
   payoffs: Array<number>;
   text: string;
-}
-
-export interface UploadResult {
-  id: string;
-  hands: Array<HandSummary>;
-  problems: Array<string>;
 }
 
 export interface AnalysisProgress {

@@ -1,10 +1,8 @@
 # pyright: strict
-"""What handlers share: services, bodies of limited size, validated values, responses."""
+"""What handlers share: services, validated bodies, responses."""
 
 from __future__ import annotations
 
-import asyncio
-import re
 from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
@@ -25,11 +23,6 @@ from .finished_hands import FinishedHands
 from .live_tables import LiveTables
 from .messages import Refused
 
-BODY_LIMIT = 64 * 1024
-_SECONDS_TO_SEND = 20
-_YEAR = 365 * 24 * 3600
-PERSON_COOKIE = "german_whist_person"
-_PERSON = re.compile(r"[A-Za-z0-9_-]{24}")
 # What a number in JavaScript holds exactly.
 _MOST_SEED = 2**53 - 1
 _MOST_MOVES = 10**9
@@ -122,46 +115,21 @@ class SpeedRequest(Struct, forbid_unknown_fields=True):
 # -- reading
 
 
-async def read_bytes(request: Request, limit: int) -> bytes:
-    """The body, refused as soon as it grows too large."""
-    parts: list[bytes] = []
-    stream = request.stream()
-    size = 0
+async def read_request(request: Request, kind: type[Body]) -> Body:
+    """The JSON object in the body; an empty body is an empty object.
+
+    Only `application/json` is read: pages of another origin cannot send it without being asked for
+    leave first, as they can send forms and plain text.
+    """
+    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     try:
-        while part := await asyncio.wait_for(anext(stream, b""), _SECONDS_TO_SEND):
-            size += len(part)
-            if size > limit:
-                raise Refused(f"the body is too large: at most {limit:,} bytes are read", 413)
-            parts.append(part)
+        body = await request.body()
     except ClientDisconnect:
         raise Refused("the body ended too early") from None
-    except asyncio.TimeoutError:
-        raise Refused(f"the body stopped for {_SECONDS_TO_SEND} seconds", 408) from None
-    return b"".join(parts)
-
-
-async def read_request(request: Request, kind: type[Body]) -> Body:
-    """The JSON object in the body; an empty body is an empty object."""
-    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    body = await read_bytes(request, BODY_LIMIT)
     if body and media_type != "application/json":
         raise Refused(f"the body is {media_type[:80]!r}: application/json is read here", 415)
     values = read_json(body or b"{}", "the body", error=Refused)
     return convert(values, kind, "the body", error=Refused)
-
-
-async def read_text(request: Request, limit: int) -> str:
-    """The text in the body."""
-    try:
-        return (await read_bytes(request, limit)).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Refused(f"the file is not UTF-8 text: {error}") from None
-
-
-def find_person(request: Request) -> str:
-    """The person in the browser's cookie; empty without one, which owns no tables and hands."""
-    person = request.cookies.get(PERSON_COOKIE, "")
-    return person if _PERSON.fullmatch(person) else ""
 
 
 def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
@@ -207,15 +175,3 @@ def _match(body: MatchRequest | None) -> Match | None:
 def json_response(value: object, status: int = 200) -> Response:
     """A JSON response."""
     return Response(msgspec.json.encode(value), status, media_type="application/json")
-
-
-def set_cookie(request: Request, response: Response, name: str, value: str) -> None:
-    """Set a cookie that scripts cannot read, other sites do not send, and TLS alone carries.
-
-    The last where a proxy before this server says that the browser speaks TLS with it: a client
-    that says so without one loses only its own cookie.
-    """
-    scheme = request.headers.get("x-forwarded-proto", request.url.scheme)
-    response.set_cookie(
-        name, value, max_age=_YEAR, httponly=True, samesite="strict", secure=scheme == "https"
-    )

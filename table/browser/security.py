@@ -14,7 +14,6 @@ import ipaddress
 import re
 import secrets
 import socket
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -76,11 +75,9 @@ class Access:
     """None: no token is required, for this machine alone."""
     names: frozenset[str] = field(default_factory=frozenset[str])
     """Names of this machine in the Host header."""
-    proxies: frozenset[str] = field(default_factory=frozenset[str])
-    """Further names, such as that of a proxy, which may speak TLS where this server does not."""
 
     @staticmethod
-    def at(host: str, token: str | None = None, names: Iterable[str] = ()) -> Access:
+    def at(host: str, token: str | None = None) -> Access:
         """Access to a server that listens on `host`; on a network, with a token."""
         if token is not None:
             if len(token) < _MIN_TOKEN or not re.fullmatch("[!-~]*", token):
@@ -91,21 +88,16 @@ class Access:
         if not is_loopback(host):
             known_names |= {socket.gethostname().lower(), socket.getfqdn().lower()}
             known_names.add(f"{socket.gethostname().lower()}.local")
-        proxies = frozenset(name.lower() for name in names)
-        return Access(host, token, frozenset(known_names), proxies)
+        return Access(host, token, frozenset(known_names))
 
     def is_known_host(self, host: str) -> bool:
         name = _name_in(host)
         if name is None:
             return False
-        if name in self.names | self.proxies or is_loopback(name):
+        if name in self.names or is_loopback(name):
             return True
         # DNS rebinding works by a name that the attacker controls, never by the address itself.
         return not is_loopback(self.host) and _address_in(name) is not None
-
-    def is_proxied(self, host: str) -> bool:
-        """Whether a Host header names a proxy before this server."""
-        return _name_in(host) in self.proxies
 
 
 def _name_in(host: str) -> str | None:
@@ -170,8 +162,7 @@ class AccessMiddleware:
         """Whether the request comes from the table's own page, or from no page at all."""
         origin = headers.get("origin")
         if origin is not None:
-            schemes = (scope["scheme"], *(["https"] if self._access.is_proxied(host) else []))
-            return origin.removesuffix(f"://{host}") in schemes
+            return origin == f"{scope['scheme']}://{host}"
         # A link from any site may lead here, so a safe method needs no origin.
         site = headers.get("sec-fetch-site", "none")
         return scope["method"] in _SAFE_METHODS or site in ("none", "same-origin")

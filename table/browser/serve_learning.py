@@ -10,7 +10,7 @@ Starlette runs handlers that are not `async` in a thread.
 from __future__ import annotations
 
 import random
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any, NamedTuple
@@ -38,13 +38,12 @@ from ..review.themes import ending_reason
 from ..text import words
 from ..text.labels import YOU, capital, label
 from .messages import Refused, VisibleState, describe_view, visible_fields
-from .requests import AnswerRequest, Services, find_person, json_response, read_request
+from .requests import AnswerRequest, Services, json_response, read_request
 
 _POOL = 12
-"""A puzzle is drawn from this many with the ratings nearest to the person's."""
+"""A puzzle is drawn from this many with the ratings nearest to the player's."""
 _PUZZLE_DEVIATION = 60.0
 _MAX_HISTORY = 50
-_MAX_PUZZLES_UNDER_WAY = 1000
 _DAY_STRIDE = 7919
 """A prime: puzzles of successive days are unlike each other, and none comes twice in a round."""
 
@@ -88,7 +87,7 @@ class PlayoutLine(Struct):
 
 
 class PuzzleAttempt(Struct):
-    """A puzzle that a person attempted."""
+    """A puzzle that was attempted."""
 
     id: str
     solved: bool
@@ -97,7 +96,7 @@ class PuzzleAttempt(Struct):
 
 
 class PuzzleStats(Struct):
-    """A person's rating and results on puzzles, and the puzzles of each theme."""
+    """The player's rating and results on puzzles, and the puzzles of each theme."""
 
     rating: float
     deviation: float
@@ -127,14 +126,14 @@ class ProblemSource(NamedTuple):
 
 
 class LearningHandlers:
-    """Puzzles of the set, and exercises from a person's own mistakes."""
+    """Puzzles of the set, and exercises from the player's own mistakes."""
 
     def __init__(self, services: Services) -> None:
         self._progress = services.store.progress
         self._folder = services.store.path.parent
         self._finished = services.finished
-        # By person, a puzzle with right cards so far: one that is left counts as failed.
-        self._puzzles_under_way = OrderedDict[str, tuple[ProblemSource, AnswerResult]]()
+        self._under_way: tuple[ProblemSource, AnswerResult] | None = None
+        """A puzzle with right cards so far: if it is left, it counts as failed."""
 
     # -- problems
 
@@ -144,15 +143,15 @@ class LearningHandlers:
         puzzle = all_puzzles(self._folder).get(request.path_params["id"])
         if puzzle is None:
             raise Refused(label("refused.puzzle"), 404)
-        return self._puzzle(puzzle, find_person(request))
+        return self._puzzle(puzzle)
 
-    def _puzzle(self, puzzle: Puzzle, person: str) -> ProblemSource:
+    def _puzzle(self, puzzle: Puzzle) -> ProblemSource:
         def record(result: AnswerResult) -> None:
-            before = self._progress.rating(person, "puzzles")
+            before = self._progress.rating("puzzles")
             difficulty = Rating(puzzle.rating, _PUZZLE_DEVIATION)
-            after = self._progress.record_attempt(person, puzzle.id, difficulty, result.solved)
+            after = self._progress.record_attempt(puzzle.id, difficulty, result.solved)
             result.rating, result.change = round(after.value), round(after.value - before.value)
-            result.streak = self._stats(person).streak
+            result.streak = self._stats().streak
 
         return ProblemSource(
             puzzle.position(),
@@ -166,9 +165,9 @@ class LearningHandlers:
         )
 
     def _exercise(self, request: Request) -> ProblemSource:
-        path, person = request.path_params, find_person(request)
+        path = request.path_params
         key = path["id"], path["hand"], path["decision"]
-        hand = self._finished.record(person, *key[:2])
+        hand = self._finished.record(*key[:2])
         try:
             game = position_before(hand, key[2])
         except ValueError as error:
@@ -177,7 +176,7 @@ class LearningHandlers:
         names = YOU, player_names(hand)[1 - view.seat]
 
         def record(result: AnswerResult) -> None:
-            self._progress.record_retry(person, key, result.solved)
+            self._progress.record_retry(key, result.solved)
 
         return ProblemSource(
             game,
@@ -193,8 +192,8 @@ class LearningHandlers:
         return json_response(_problem(self._source(request)))
 
     def next(self, request: Request) -> Response:
-        """A puzzle near the person's rating, if possible a new one; or the puzzle of the day."""
-        kind, person = request.query_params.get("kind", ""), find_person(request)
+        """A puzzle near the player's rating, if possible a new one; or the puzzle of the day."""
+        kind = request.query_params.get("kind", "")
         all_kinds = all_puzzles(self._folder)
         puzzles = [
             puzzle for puzzle in all_kinds.values() if kind in ("", puzzle.kind, puzzle.theme)
@@ -204,13 +203,13 @@ class LearningHandlers:
             puzzles = [all_kinds[sorted(all_kinds)[day]]]
         if not puzzles:
             raise Refused(label("problem.no_puzzle"), 404)
-        attempted = self._progress.attempts(person)
-        rating = self._progress.rating(person, "puzzles").value
+        attempted = self._progress.attempts()
+        rating = self._progress.rating("puzzles").value
         new = [puzzle for puzzle in puzzles if puzzle.id not in attempted] or puzzles
         new.sort(key=lambda puzzle: (abs(puzzle.rating - rating), puzzle.id))
         puzzle = random.choice(new[:_POOL])
-        self._leave(person, puzzle.id)
-        return json_response(_problem(self._puzzle(puzzle, person)))
+        self._leave(puzzle.id)
+        return json_response(_problem(self._puzzle(puzzle)))
 
     # -- answers
 
@@ -219,24 +218,22 @@ class LearningHandlers:
         body = await read_request(request, AnswerRequest)
 
         def answer() -> AnswerResult:
-            person, source = find_person(request), self._source(request)
-            source = _after(source, body.before)
+            source = _after(self._source(request), body.before)
             result = _answer(source, body.action)
-            self._leave(person, source.id)
-            if not result.steps:
-                source.record(result)
+            self._leave(source.id)
+            if result.steps:
+                self._under_way = source, result
             else:
-                self._puzzles_under_way[person] = source, result
-                if len(self._puzzles_under_way) > _MAX_PUZZLES_UNDER_WAY:
-                    self._puzzles_under_way.popitem(last=False)
+                source.record(result)
             return result
 
         return json_response(await run_in_threadpool(answer))
 
-    def _leave(self, person: str, next_id: str) -> None:
-        """Record that the puzzle that a person is at was not solved, unless it is the next."""
-        source, result = self._puzzles_under_way.pop(person, (None, None))
-        if source is not None and result is not None and source.id != next_id:
+    def _leave(self, next_id: str) -> None:
+        """Record that the puzzle under way was not solved, unless it is the next."""
+        left, self._under_way = self._under_way, None
+        if left is not None and left[0].id != next_id:
+            source, result = left
             result.solved = False
             source.record(result)
 
@@ -246,7 +243,7 @@ class LearningHandlers:
 
         def line() -> PlayoutLine:
             source = self._source(request)
-            is_new = source.id not in self._progress.attempts(find_person(request))
+            is_new = source.id not in self._progress.attempts()
             if source.rating is not None and is_new:
                 raise Refused(label("refused.no_answer"), 409)
             return _line(_after(source, body.before).game, body.action)
@@ -255,12 +252,12 @@ class LearningHandlers:
 
     # -- statistics
 
-    def stats(self, request: Request) -> Response:
-        return json_response(self._stats(find_person(request)))
+    def stats(self, _: Request) -> Response:
+        return json_response(self._stats())
 
-    def _stats(self, person: str) -> PuzzleStats:
-        rating = self._progress.rating(person, "puzzles")
-        puzzles, attempts = all_puzzles(self._folder), self._progress.attempts(person)
+    def _stats(self) -> PuzzleStats:
+        rating = self._progress.rating("puzzles")
+        puzzles, attempts = all_puzzles(self._folder), self._progress.attempts()
         solved = list(attempts.values())
         history = [
             PuzzleAttempt(name, right, puzzles[name].rating, puzzles[name].theme)
@@ -281,8 +278,8 @@ class LearningHandlers:
             history=history[:_MAX_HISTORY],
         )
 
-    def exercises(self, request: Request) -> Response:
-        return json_response(self._progress.exercises(find_person(request)))
+    def exercises(self, _: Request) -> Response:
+        return json_response(self._progress.exercises())
 
 
 def _names() -> tuple[str, str]:

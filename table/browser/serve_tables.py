@@ -17,27 +17,21 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from ..game.database import new_id
 from ..game.session import SessionSettings
 from ..review.hints import find_hint, seen_cards
 from ..text.labels import label
 from .live_table import LiveTable
 from .messages import Refused
 from .requests import (
-    PERSON_COOKIE,
     SameDealRequest,
     Services,
     TableRequest,
-    find_person,
     json_response,
     read_request,
-    set_cookie,
     table_settings,
 )
 
 _KEEPALIVE_SECONDS = 15.0
-_MAX_LISTENERS = 20
-"""Pages that may listen to one table."""
 _MAX_EVENT = 10**9
 
 
@@ -48,29 +42,24 @@ class TableHandlers:
         self._services, self._live = services, services.live
 
     def _table(self, request: Request) -> LiveTable:
-        table = self._live.get(find_person(request), request.path_params["id"])
+        table = self._live.get(request.path_params["id"])
         request.state.table = table  # a refusal contains its state
         return table
 
     async def open(self, request: Request) -> Response:
         body = await read_request(request, TableRequest)
-        person = find_person(request) or new_id()
 
         def open_table() -> LiveTable:
             settings = table_settings(body, self._services.opponents)
             if body.again is not None:
-                settings = self._same_deal(settings, person, body.again)
-            return self._live.open(person, settings)
+                settings = self._same_deal(settings, body.again)
+            return self._live.open(settings)
 
         table = await run_in_threadpool(open_table)
-        response = json_response(table.message(0), 201)
-        set_cookie(request, response, PERSON_COOKIE, person)
-        return response
+        return json_response(table.message(0), 201)
 
-    def _same_deal(
-        self, settings: SessionSettings, person: str, body: SameDealRequest
-    ) -> SessionSettings:
-        record = self._services.finished.record(person, body.id, body.hand)
+    def _same_deal(self, settings: SessionSettings, body: SameDealRequest) -> SessionSettings:
+        record = self._services.finished.record(body.id, body.hand)
         if body.decision >= len(record.actions):
             raise Refused(label("refused.hand_over"))
         return replace(
@@ -83,8 +72,8 @@ class TableHandlers:
             prior_actions=record.actions[: body.decision],
         )
 
-    def list(self, request: Request) -> Response:
-        return json_response(self._live.list(find_person(request)))
+    def list(self, _: Request) -> Response:
+        return json_response(self._live.list())
 
     def look(self, request: Request) -> Response:
         return json_response(self._table(request).message(None))
@@ -92,14 +81,11 @@ class TableHandlers:
     async def events(self, request: Request) -> Response:
         """The table's state, and again after each event, as server-sent events."""
         table = await run_in_threadpool(self._table, request)
-        if table.events.n_subscribers >= _MAX_LISTENERS:
-            raise Refused(label("refused.many_pages", n=_MAX_LISTENERS), 429)
         after_text = request.headers.get("last-event-id") or request.query_params.get("after", "")
         is_number = after_text.isdecimal() and int(after_text) < _MAX_EVENT
         return StreamingResponse(
             self._stream(table, int(after_text) if is_number else 0),
             media_type="text/event-stream",
-            headers={"X-Accel-Buffering": "no"},
         )
 
     async def _stream(self, table: LiveTable, after: int) -> AsyncGenerator[bytes]:
@@ -155,7 +141,7 @@ class TableHandlers:
 
     def forget(self, request: Request) -> Response:
         name = request.path_params["id"]
-        self._live.forget(find_person(request), name)
+        self._live.forget(name)
         return json_response({"forgotten": name})
 
     def help(self, request: Request) -> Response:

@@ -7,9 +7,7 @@ docs/guide/table.md describes the interface.
 
 from __future__ import annotations
 
-import asyncio
 import gzip
-import hmac
 import mimetypes
 import re
 import socket
@@ -31,9 +29,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ..game.database import new_id
 from ..game.lessons import FIRST
 from ..game.opponents import Opponents, rules_named, rules_text
 from ..game.store import RevisionConflict, Store
@@ -44,15 +40,12 @@ from .live_table import LiveTable, log
 from .live_tables import LiveTables
 from .messages import Menu, Refusal, Refused
 from .requests import (
-    PERSON_COOKIE,
     ClaimRequest,
     NextHandRequest,
     PlayRequest,
     Services,
     SpeedRequest,
-    find_person,
     json_response,
-    set_cookie,
 )
 from .security import POLICY, TOKEN_COOKIE, Access, AccessMiddleware
 from .serve_hands import HandHandlers
@@ -71,10 +64,8 @@ _ACTS: dict[str, tuple[Callable[..., None], type[Struct] | None]] = {
 """What a table does by its address, and the body that says how."""
 _FIRST_MODULE = "app.js"
 _STYLES, _LATER_STYLES = ("base.css", "pages.css", "table_view.css"), ("replay.css",)
-_MOST_CONNECTIONS = 1000
-_SECONDS_TO_ASK = 10
-"""A connection that has not sent a whole request head by then is closed."""
 _SECONDS_TO_END = 3
+_YEAR = 365 * 24 * 3600
 
 
 def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
@@ -107,12 +98,10 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
         Route(f"{at_table}/hint", tables.hint, methods=["POST"]),
         Route("/api/statistics", hands.statistics),
         Route("/api/statistics/export", hands.export),
-        Route("/api/records", hands.records),
-        Route("/api/replays", hands.open, methods=["POST"]),
+        Route("/api/replays", hands.list),
         Route(at_hand, hands.replay),
         Route(f"{at_hand}/analysis", hands.analysis),
         Route(f"{at_hand}/networks", hands.networks),
-        Route(f"{at_hand}/share", hands.share, methods=["POST"]),
         Route(f"{at_hand}/file", hands.file),
         Route("/api/puzzles", learning.stats),
         Route("/api/puzzles/next", learning.next),
@@ -138,39 +127,6 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
     return app
 
 
-class _Connection(H11Protocol):
-    """A connection that is closed unless it asks for something soon: idle ones fill the server."""
-
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._await_request()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._await_request()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._stop_waiting()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._await_request()
-
-    def _await_request(self) -> None:
-        if bool(self.cycle) and not self.cycle.response_complete:
-            self._stop_waiting()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(_SECONDS_TO_ASK, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
 class Server(uvicorn.Server):
     """Serves an application of `make_app`; ends at once although pages listen to tables."""
 
@@ -178,12 +134,11 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=_Connection,
+                http="h11",
                 log_level="warning",
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=_MOST_CONNECTIONS,
                 timeout_graceful_shutdown=_SECONDS_TO_END,
             )
         )
@@ -299,21 +254,15 @@ class _PageHandlers:
         return Menu(*self._services.opponents.menu(), self._services.store.notice)
 
     def index(self, request: Request) -> Response:
-        """The page; a person or a token in the address moves into a cookie."""
-        token, key = request.query_params.get("token"), request.query_params.get("person")
-        if token is None and key is None:
-            response = self._page.response(request)
-            if not find_person(request):
-                set_cookie(request, response, PERSON_COOKIE, new_id())
-            return response
+        """The page; a token in the address moves into a cookie."""
+        if self._access.token is None or "token" not in request.query_params:
+            return self._page.response(request)
         response = RedirectResponse("/", 303)
-        if token is not None and self._access.token is not None:
-            set_cookie(
-                request, response, TOKEN_COOKIE, self._access.token
-            )  # the middleware has compared it
-        owner = self._services.store.owner()
-        if key is not None and hmac.compare_digest(key.encode(), owner.encode()):
-            set_cookie(request, response, PERSON_COOKIE, owner)
+        # The middleware has compared the token. Scripts cannot read the cookie, and pages of other
+        # origins do not send it.
+        response.set_cookie(
+            TOKEN_COOKIE, self._access.token, max_age=_YEAR, httponly=True, samesite="strict"
+        )
         return response
 
     def later(self, request: Request) -> Response:

@@ -21,53 +21,47 @@ import platformdirs
 
 FILE = "table.sqlite3"
 _SUFFIXES = ("", "-wal", "-shm")
-_VERSION = 4
+_VERSION = 5
 _IN_MEMORY = ":memory:"
 _BUSY_SECONDS = 5.0
 _ID_BYTES = 18
 
 _SCHEMA = """
-CREATE TABLE persons (name TEXT PRIMARY KEY, person TEXT NOT NULL);
 CREATE TABLE sessions (
-    id TEXT PRIMARY KEY, person TEXT NOT NULL, revision INTEGER NOT NULL, updated REAL NOT NULL,
+    id TEXT PRIMARY KEY, revision INTEGER NOT NULL, updated REAL NOT NULL,
     over INTEGER NOT NULL, about TEXT NOT NULL, state TEXT NOT NULL, extra TEXT NOT NULL
 );
-CREATE INDEX sessions_of ON sessions (person, updated);
+CREATE INDEX sessions_by_time ON sessions (updated);
 CREATE TABLE hands (
-    session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
+    session TEXT NOT NULL, hand INTEGER NOT NULL, finished REAL NOT NULL,
     rules TEXT NOT NULL, opponent TEXT NOT NULL, player TEXT NOT NULL,
     tricks INTEGER NOT NULL, tricks_other INTEGER NOT NULL, pay INTEGER NOT NULL,
     margin INTEGER NOT NULL, record TEXT NOT NULL, given_up INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (session, hand)
 );
-CREATE INDEX hands_of ON hands (person, finished);
+CREATE INDEX hands_by_time ON hands (finished);
 CREATE TABLE matches (
-    session TEXT PRIMARY KEY, person TEXT NOT NULL, finished REAL NOT NULL, rules TEXT NOT NULL,
+    session TEXT PRIMARY KEY, finished REAL NOT NULL, rules TEXT NOT NULL,
     opponent TEXT NOT NULL, player TEXT NOT NULL, kind TEXT NOT NULL, n INTEGER NOT NULL,
     hands INTEGER NOT NULL, points INTEGER NOT NULL, points_other INTEGER NOT NULL,
     won INTEGER NOT NULL
 );
 CREATE TABLE ratings (
-    person TEXT NOT NULL, kind TEXT NOT NULL, finished REAL NOT NULL, rating REAL NOT NULL,
-    deviation REAL NOT NULL
+    kind TEXT NOT NULL, finished REAL NOT NULL, rating REAL NOT NULL, deviation REAL NOT NULL
 );
-CREATE INDEX ratings_of ON ratings (person, kind, finished);
+CREATE INDEX ratings_by_time ON ratings (kind, finished);
 CREATE TABLE attempts (
-    person TEXT NOT NULL, puzzle TEXT NOT NULL, solved INTEGER NOT NULL, finished REAL NOT NULL,
-    PRIMARY KEY (person, puzzle)
+    puzzle TEXT PRIMARY KEY, solved INTEGER NOT NULL, finished REAL NOT NULL
 );
 CREATE TABLE accuracies (
-    session TEXT NOT NULL, hand INTEGER NOT NULL, person TEXT NOT NULL, finished REAL NOT NULL,
+    session TEXT NOT NULL, hand INTEGER NOT NULL, finished REAL NOT NULL,
     mattered INTEGER NOT NULL, mistakes INTEGER NOT NULL, cost REAL NOT NULL,
     PRIMARY KEY (session, hand)
 );
 CREATE TABLE mistakes (
     session TEXT NOT NULL, hand INTEGER NOT NULL, decision INTEGER NOT NULL,
-    person TEXT NOT NULL, cost REAL NOT NULL, solved INTEGER, text TEXT NOT NULL,
+    cost REAL NOT NULL, solved INTEGER, text TEXT NOT NULL,
     PRIMARY KEY (session, hand, decision)
-);
-CREATE TABLE shares (
-    key TEXT PRIMARY KEY, session TEXT NOT NULL, hand INTEGER NOT NULL, UNIQUE (session, hand)
 )
 """
 
@@ -192,13 +186,6 @@ class Database:
         with self._lock, closing(self._connection.execute(query, values)) as cursor:
             return cursor.fetchall()
 
-    def owner(self) -> str:
-        """The person at this computer: in the terminal, and in the page that it opens."""
-        with self.transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO persons VALUES ('owner', ?)", (new_id(),))
-        ((person,),) = self.rows("SELECT person FROM persons WHERE name = 'owner'")
-        return person
-
 
 # -- finished hands
 
@@ -209,7 +196,6 @@ class StoredHand:
 
     session: str
     hand: int
-    person: str
     finished: float
     rules: str
     opponent: str
@@ -224,15 +210,14 @@ class StoredHand:
 
 
 class HandStore:
-    """The finished hands of all persons."""
+    """The finished hands."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def by_person(self, person: str, limit: int = -1) -> list[StoredHand]:
-        """A person's finished hands, the latest first; -1: without a limit."""
-        where = "WHERE person = ? AND NOT given_up ORDER BY finished DESC, hand DESC LIMIT ?"
-        return self._select(where, person, limit)
+    def latest(self, limit: int = -1) -> list[StoredHand]:
+        """The finished hands, the latest first; -1: without a limit."""
+        return self._select("WHERE NOT given_up ORDER BY finished DESC, hand DESC LIMIT ?", limit)
 
     def get(self, session: str, hand: int) -> StoredHand | None:
         return next(iter(self._select("WHERE session = ? AND hand = ?", session, hand)), None)
@@ -241,20 +226,6 @@ class HandStore:
         columns = ", ".join(StoredHand.__dataclass_fields__)
         rows = self._database.rows(f"SELECT {columns} FROM hands {where}", *values)
         return [StoredHand(*row) for row in rows]
-
-    def share(self, session: str, hand: int) -> str:
-        """The key that opens a finished hand to everybody; one hand keeps its key."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT OR IGNORE INTO shares VALUES (?, ?, ?)", (new_id(), session, hand)
-            )
-        query = "SELECT key FROM shares WHERE session = ? AND hand = ?"
-        ((key,),) = self._database.rows(query, session, hand)
-        return key
-
-    def get_shared(self, key: str) -> StoredHand | None:
-        rows = self._database.rows("SELECT session, hand FROM shares WHERE key = ?", key)
-        return self.get(*rows[0]) if rows else None
 
 
 def insert_hand(connection: sqlite3.Connection, hand: StoredHand) -> bool:

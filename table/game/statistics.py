@@ -1,5 +1,5 @@
 # pyright: strict
-"""A person's results by opponent and rule set, and their export as CSV and JSON lines."""
+"""The player's results by opponent and rule set, and their export as CSV and JSON lines."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from ...common.serialization import csv_text
 from .session import HUMAN
 from .store import SUBSTITUTE, Store
 
-# Hands of two watched agents are not the person's own, so they are not counted.
+# Hands of two watched agents are not the player's own, so they are not counted.
 _HANDS = """
 SELECT opponent, rules, COUNT(*), SUM(pay > 0), SUM(pay = 0), SUM(pay < 0),
     SUM(given_up), AVG(margin), MAX(margin)
-FROM hands WHERE person = ? AND player = ? GROUP BY opponent, rules
+FROM hands WHERE player = ? GROUP BY opponent, rules
 """
 _MATCHES = """
 SELECT opponent, rules, COUNT(*), SUM(won > 0) FROM matches
-WHERE person = ? AND player = ? GROUP BY opponent, rules
+WHERE player = ? GROUP BY opponent, rules
 """
 _RATINGS = """
-SELECT finished, ROUND(rating), ROUND(deviation) FROM ratings WHERE person = ? AND kind = ?
+SELECT finished, ROUND(rating), ROUND(deviation) FROM ratings WHERE kind = ?
 ORDER BY finished, rowid
 """
 _ACCURACIES = """
-SELECT finished, mattered, mistakes FROM accuracies WHERE person = ? AND mattered > 0
-ORDER BY finished
+SELECT finished, mattered, mistakes FROM accuracies WHERE mattered > 0 ORDER BY finished
 """
 _COUNTS = ("hands", "won", "drawn", "lost", "matches", "matches_won")
 
@@ -66,7 +65,7 @@ class AccuracyPoint(Struct):
 
 
 class Statistics(Struct):
-    """A person's results, and the course of ratings and accuracy."""
+    """The player's results, and the course of ratings and accuracy."""
 
     rows: list[ResultRow]
     total: dict[str, int]
@@ -77,24 +76,24 @@ class Statistics(Struct):
     accuracy: list[AccuracyPoint]
 
 
-def compute_statistics(store: Store, person: str) -> Statistics:
-    """A person's results, with a row for every opponent and rule set."""
+def compute_statistics(store: Store) -> Statistics:
+    """The player's results, with a row for every opponent and rule set."""
     matches: dict[tuple[str, str], tuple[int, int]] = {
         (opponent, rules): (played, won)
-        for opponent, rules, played, won in store.rows(_MATCHES, person, HUMAN)
+        for opponent, rules, played, won in store.rows(_MATCHES, HUMAN)
     }
     rows: list[ResultRow] = []
-    for *counts, margin, best in store.rows(_HANDS, person, HUMAN):
+    for *counts, margin, best in store.rows(_HANDS, HUMAN):
         played = matches.get((counts[0], counts[1]), (0, 0))
         rows.append(ResultRow(*counts, round(margin, 2), best, *played))  # pyright: ignore[reportCallIssue]
     rows.sort(key=lambda row: -row.hands)
     total = {name: sum(getattr(row, name) for row in rows) for name in _COUNTS}
     accuracy = [
         AccuracyPoint(finished, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
-        for finished, mattered, mistakes in store.rows(_ACCURACIES, person)
+        for finished, mattered, mistakes in store.rows(_ACCURACIES)
     ]
     play, memory, puzzles = (
-        [RatingPoint(*row) for row in store.rows(_RATINGS, person, kind)]
+        [RatingPoint(*row) for row in store.rows(_RATINGS, kind)]
         for kind in ("play", "memory", "puzzles")
     )
     return Statistics(
@@ -102,8 +101,8 @@ def compute_statistics(store: Store, person: str) -> Statistics:
     )
 
 
-def as_csv(store: Store, person: str) -> str:
-    """A CSV line for every finished hand of a person, with a mark on those that others began."""
+def as_csv(store: Store) -> str:
+    """A CSV line for every finished hand, with a mark on those that others began."""
     return csv_text(
         [
             {
@@ -120,12 +119,12 @@ def as_csv(store: Store, person: str) -> str:
                 "pay": hand.pay,
                 "played_on": hand.player == SUBSTITUTE,
             }
-            for hand in reversed(store.hands.by_person(person))
+            for hand in reversed(store.hands.latest())
             if hand.player in (HUMAN, SUBSTITUTE)
         ]
     )
 
 
-def as_records(store: Store, person: str) -> str:
-    """The records of a person's finished hands as JSON lines."""
-    return "".join(f"{hand.record}\n" for hand in reversed(store.hands.by_person(person)))
+def as_records(store: Store) -> str:
+    """The records of the finished hands as JSON lines."""
+    return "".join(f"{hand.record}\n" for hand in reversed(store.hands.latest()))

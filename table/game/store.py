@@ -34,7 +34,6 @@ class StoredSession:
     """A row of `sessions`."""
 
     id: str
-    person: str
     revision: int
     updated: float
     over: bool
@@ -46,7 +45,7 @@ class StoredSession:
 
 
 class Store(Database):
-    """Sessions, with finished `hands` and the `progress` of persons."""
+    """Sessions, with finished `hands` and the player's `progress`."""
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__(folder)
@@ -56,7 +55,6 @@ class Store(Database):
     def save(
         self,
         name: str,
-        person: str,
         session: Session,
         *,
         revision: int = 0,
@@ -86,46 +84,30 @@ class Store(Database):
             else:
                 cursor = connection.execute(
                     "INSERT OR IGNORE INTO sessions (revision, updated, over, about, state,"
-                    " extra, id, person) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*values, name, person),
+                    " extra, id) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (*values, name),
                 )
             if not cursor.rowcount:
                 raise RevisionConflict("this table was played on, or cleared away, elsewhere")
-            _insert_finished(connection, name, person, session, given_up)
+            _insert_finished(connection, name, session, given_up)
         return revision + 1
 
     def load(self, name: str) -> StoredSession | None:
         return next(iter(self._select("WHERE id = ?", name)), None)
 
-    def sessions(self, person: str) -> list[StoredSession]:
-        """A person's sessions: unfinished ones first, then finished ones, the latest first."""
-        where = "WHERE person = ? ORDER BY over, updated DESC LIMIT ?"
-        return self._select(where, person, _MAX_LISTED)
+    def sessions(self) -> list[StoredSession]:
+        """Unfinished sessions, then finished ones, the latest first."""
+        return self._select("ORDER BY over, updated DESC LIMIT ?", _MAX_LISTED)
 
     def _select(self, where: str, *values: object) -> list[StoredSession]:
-        columns = "SELECT id, person, revision, updated, over, about, state, extra FROM sessions "
+        columns = "SELECT id, revision, updated, over, about, state, extra FROM sessions "
         rows = self.rows(columns + where, *values)
-        return [StoredSession(*row[:5], *map(json.loads, row[5:])) for row in rows]
+        return [StoredSession(*row[:4], *map(json.loads, row[4:])) for row in rows]
 
     def revision(self, name: str) -> int:
         """The present revision of a session; 0 if there is none."""
         rows = self.rows("SELECT revision FROM sessions WHERE id = ?", name)
         return rows[0][0] if rows else 0
-
-    def open_sessions(self, person: str | None = None) -> int:
-        query = "SELECT COUNT(*) FROM sessions WHERE NOT over AND person = IFNULL(?, person)"
-        ((count,),) = self.rows(query, person)
-        return count
-
-    def forget_idle(self, seconds: float) -> int:
-        """Delete unfinished sessions that others than the owner have not used for so long."""
-        with self.transaction() as connection:
-            cursor = connection.execute(
-                "DELETE FROM sessions WHERE NOT over AND updated < ? AND person NOT IN"
-                " (SELECT person FROM persons WHERE name = 'owner')",
-                (time.time() - seconds,),
-            )
-            return cursor.rowcount
 
     def forget(self, name: str) -> None:
         """Delete a session; its finished hands stay."""
@@ -148,7 +130,7 @@ def _json(value: object) -> str:
 
 
 def _insert_finished(
-    connection: sqlite3.Connection, name: str, person: str, session: Session, given_up: bool
+    connection: sqlite3.Connection, name: str, session: Session, given_up: bool
 ) -> None:
     """Insert newly finished hands and matches; a hand that is given up, and its match, are lost."""
     settings, now = session.settings, time.time()
@@ -158,7 +140,6 @@ def _insert_finished(
     under_way = StoredHand(
         session=name,
         hand=session.game.number + 1,
-        person=person,
         finished=now,
         rules=settings.rules.name,
         opponent=settings.opponent,
@@ -195,6 +176,6 @@ def _insert_finished(
     match = (*match_kind(settings.match), session.hands_finished, *session.game.points, won)
     players = (settings.rules.name, settings.opponent, settings.player)
     connection.execute(
-        "INSERT OR IGNORE INTO matches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (name, person, now, *players, *match),
+        "INSERT OR IGNORE INTO matches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (name, now, *players, *match),
     )

@@ -88,8 +88,7 @@ class SessionSaver:
     def save(self, session: Session) -> None:
         """Save the session; a failure is noted in `trouble`, and play continues."""
         try:
-            person = self.store.owner()
-            self.revision = self.store.save(self.name, person, session, revision=self.revision)
+            self.revision = self.store.save(self.name, session, revision=self.revision)
         except sqlite3.Error as error:
             self.trouble = label("terminal.not_written", path=self.store.path, error=error)
         else:
@@ -100,7 +99,7 @@ def find_session(
     store: Store, settings: SessionSettings, given: Sequence[str]
 ) -> StoredSession | None:
     """The last played unfinished session that agrees with the settings named in `given`."""
-    for stored in store.sessions(store.owner()):
+    for stored in store.sessions():
         try:
             candidate = parse_state(stored.state).settings
         except ValueError:

@@ -1,4 +1,4 @@
-"""A browser for the tests of the page, a server for each file, and a user for each test."""
+"""A browser for the tests of the page, and a server with its user for each test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from serving import running_server
 

@@ -1,4 +1,4 @@
-"""A server in a thread, and visitors that talk to it as browsers do."""
+"""A server in a thread, and clients that talk to it as browsers do."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 
-from german_whist.table.browser.requests import PERSON_COOKIE
+from german_whist.engine.records import GameRecord
 from german_whist.table.browser.security import Access
 from german_whist.table.browser.server import Server, make_app
+from german_whist.table.game.database import StoredHand, insert_hand, new_id
 from german_whist.table.game.opponents import Opponents
-from german_whist.table.game.session import Session
+from german_whist.table.game.session import HUMAN, Session
 from german_whist.table.game.store import Store
 from german_whist.table.review import analysis
 
@@ -30,9 +32,9 @@ PATIENCE = 900.0
 class Client:
     """A browser with its cookies; everything that it is sent is kept in `heard`."""
 
-    def __init__(self, port: int, person: str | None = None) -> None:
+    def __init__(self, port: int) -> None:
         self.port = port
-        self.cookies = {} if person is None else {PERSON_COOKIE: person}
+        self.cookies: dict[str, str] = {}
         self.received: list[str] = []
 
     def request(
@@ -98,8 +100,9 @@ class Client:
 
 
 class RunningServer:
-    def __init__(self, server: Server, port: int, store: Store) -> None:
+    def __init__(self, server: Server, app: Starlette, port: int, store: Store) -> None:
         self.server = server
+        self.app = app
         self.port = port
         self.url = f"http://127.0.0.1:{port}/"
         self.store = store
@@ -110,8 +113,27 @@ class RunningServer:
         assert kept is not None
         return Session.from_state(kept.state)
 
-    def client(self, person: str | None = None) -> Client:
-        return Client(self.port, person)
+    def client(self) -> Client:
+        return Client(self.port)
+
+    def add_hand(self, record: GameRecord) -> str:
+        """Store a finished hand as if it had been played here; returns its id."""
+        hand = StoredHand(
+            session=new_id(),
+            hand=1,
+            finished=time.time(),
+            rules=record.rules.name,
+            opponent="easy",
+            player=HUMAN,
+            tricks=record.counting_tricks[0],
+            tricks_other=record.counting_tricks[1],
+            pay=record.payoffs[0],
+            margin=record.counting_tricks[0] - record.counting_tricks[1],
+            record=record.to_line(),
+        )
+        with self.store.transaction() as connection:
+            assert insert_hand(connection, hand)
+        return hand.session
 
 
 @contextmanager
@@ -134,7 +156,7 @@ def running_server(
         try:
             while not server.started and thread.is_alive():
                 time.sleep(0.005)
-            yield RunningServer(server, listening.getsockname()[1], store)
+            yield RunningServer(server, app, listening.getsockname()[1], store)
         finally:
             server.should_exit = True
             thread.join(PATIENCE)

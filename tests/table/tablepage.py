@@ -1,4 +1,4 @@
-"""A person's browser at the page of a server."""
+"""A browser at the page of a server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 class User:
-    """One person's browser at the table: a page, and what its console had to say."""
+    """A browser at the table: a page, and what its console had to say."""
 
     def __init__(self, server: RunningServer, context: BrowserContext) -> None:
         self.server = server
@@ -223,7 +223,7 @@ def in_windows(*sizes: tuple[int, int], **options: Any) -> pytest.MarkDecorator:
 
 @contextmanager
 def user_of(server: RunningServer, browser: Browser, **options: Any) -> Iterator[User]:
-    """A person of their own, with animations off unless the settings say otherwise."""
+    """A browser at the table, with animations off unless the settings say otherwise."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
     defaults = '{"motion": "none"}'
     context.add_init_script(f"localStorage['{SETTINGS}'] ??= '{defaults}'")

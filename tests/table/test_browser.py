@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test")
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 from serving import running_server
 from tablepage import (
     ASKED,
@@ -319,16 +319,6 @@ def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     more.click()
     expect(page.locator(".values tbody tr")).to_have_count(7)
     expect(page.locator(".values-scroll").first).to_be_focused()
-    share = page.get_by_role("button", name="Share this hand by a link")
-    page.evaluate("navigator.clipboard.writeText = async (link) => { window.copied = link; }")
-    share.click()
-    expect(page.get_by_role("alert")).to_contain_text("The link is copied")
-    link = page.evaluate("window.copied")
-    assert "/#/replay/" in link
-    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
-    share.click()
-    expect(page.get_by_role("dialog").get_by_role("link")).to_have_text(link)
-    page.get_by_role("button", name="Close").click()
     page.get_by_role("slider").fill("12")
     expect(page.locator(".mistakes h2")).to_be_visible()
     if page.locator(".mistake-list button").count():
@@ -343,20 +333,6 @@ def test_a_hand_is_replayed_and_analysed(user: User) -> None:
     with page.expect_download() as loading:
         page.get_by_role("link", name="Save as a page").click()
     assert "<html" in loading.value.path().read_text(encoding="utf-8")
-
-
-def test_record_file_opens_and_reports_broken_lines(user: User, tmp_path) -> None:
-    page = user.page
-    user.finished_hand()
-    lines = page.evaluate("fetch('/api/statistics/export?form=jsonl').then(each => each.text())")
-    path = tmp_path / "hands.jsonl"
-    path.write_text(lines + "this is no record\n", encoding="utf-8")
-    user.go("replays")
-    page.get_by_label(re.compile("Open a record file")).set_input_files(path)
-    expect(page.get_by_role("heading", name="hands.jsonl")).to_be_visible()
-    expect(page.locator(".problems")).to_contain_text("1 line cannot be read")
-    page.locator(".hand-list a").first.click()
-    expect(page.locator(".replay-count")).to_contain_text("0 / ")
 
 
 # -- sizes and access
@@ -388,48 +364,6 @@ def test_every_card_can_be_reached_on_narrow_and_wide_screens(rows: str, user: U
         user.go(place)
         page.set_viewport_size({"width": 320, "height": 640})
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
-
-
-@pytest.mark.parametrize(
-    ("host", "answer", "sheets", "copies"),
-    [
-        ("192.0.2.1", "", 1, 0),
-        ("192.0.2.1", "AbortError", 1, 0),
-        ("192.0.2.1", "NotAllowedError", 1, 1),
-        ("127.0.0.1", "", 0, 1),
-    ],
-)
-def test_a_hand_is_shared_by_the_systems_sheet(
-    user: User, host: str, answer: str, sheets: int, copies: int
-) -> None:
-    page, name = user.page, user.finished_hand(seed=5)
-
-    def at_host(route: Route) -> None:
-        """The script, as if the page had been opened under that address."""
-        response = route.fetch()
-        text = response.text().replace("location.hostname", f"'{host}'")
-        route.fulfill(response=response, body=text)
-
-    page.route("**/later.js*", at_host)
-    page.reload()
-    user.go(f"replay/{name}/1")
-    page.evaluate(
-        """answer => {
-            window.shared = [], window.copied = [];
-            navigator.share = async (what) => {
-                shared.push(what.url);
-                if (answer) throw new DOMException("", answer);
-            };
-            navigator.clipboard.writeText = async (text) => { copied.push(text); };
-        }""",
-        answer,
-    )
-    page.get_by_role("button", name="Share this hand by a link").click()
-    # Whatever the sheet has answered, the hand lies open now.
-    expect(page.get_by_text("can look at this hand by its link")).to_be_visible()
-    assert page.get_by_text("opened with --host").count() == (host == "127.0.0.1")
-    assert len(set(page.evaluate("[...shared, ...copied]"))) == 1
-    assert page.evaluate("[shared.length, copied.length]") == [sheets, copies]
 
 
 def test_trumps_pulse_and_refusals_vibrate_where_wished(user: User) -> None:

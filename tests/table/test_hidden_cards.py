@@ -228,7 +228,7 @@ def test_no_message_contains_the_seed_of_a_match(client: Client) -> None:
     match = {"kind": "best", "n": 3}
     table = TableClient(client, rules="quick", opponent="easy", match=match, seed=987_654_321)
     table.finish_hand()
-    client.get("/api/records")
+    client.get("/api/replays")
     client.get(f"/api/replays/{table.id}/1")
     client.raw("GET", "/api/statistics/export?form=jsonl")
     client.raw("GET", f"/api/replays/{table.id}/1/file")

@@ -38,7 +38,7 @@ def test_a_lesson_explains_its_topic_and_does_not_count(
     for part in parts:
         assert part in text
     assert client.get("/api/statistics")["total"]["hands"] == 0
-    assert client.get("/api/records") == []
+    assert client.get("/api/replays") == []
 
 
 def test_a_lesson_is_no_hand_played_again(client: Client) -> None:

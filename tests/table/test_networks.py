@@ -168,19 +168,14 @@ def test_a_checkpoints_name_has_its_run_and_options(
 
 def test_checkpoints_of_the_command_line_are_compared_in_replays(tmp_path, record) -> None:
     with running_server(tmp_path, more=("champion-1", "counting", "champion")) as server:
-        client = server.client()
-        status, upload = client.request("POST", "/api/replays", record.to_line())
-        assert status == 201
-        hand = upload["hands"][0]["replay"]
-        found = client.get(f"/api/replays/{hand['id']}/{hand['hand']}/networks")
+        found = server.client().get(f"/api/replays/{server.add_hand(record)}/1/networks")
     assert found["names"] == ["champion-1", "champion"]
     assert len(found["decisions"]) == len(record.actions)
 
 
-def test_without_checkpoints_replays_show_the_champion(client, record) -> None:
-    _, upload = client.request("POST", "/api/replays", record.to_line())
-    hand = upload["hands"][0]["replay"]
-    assert client.get(f"/api/replays/{hand['id']}/{hand['hand']}/networks")["names"] == ["champion"]
+def test_without_checkpoints_replays_show_the_champion(server, client, record) -> None:
+    hand = server.add_hand(record)
+    assert client.get(f"/api/replays/{hand}/1/networks")["names"] == ["champion"]
 
 
 def test_panel_goes_to_decisions_and_keeps_to_a_seats_view(
@@ -195,13 +190,7 @@ def test_panel_goes_to_decisions_and_keeps_to_a_seats_view(
         user_of(server, browser, viewport={"width": 390, "height": 844}) as user,
     ):
         page = user.page
-        page.goto(server.url)
-        hand = page.evaluate(
-            "async (line) => (await fetch('/api/replays', {method: 'POST', body: line,"
-            "headers: {'Content-Type': 'application/json'}})).json()",
-            record.to_line(),
-        )["hands"][0]["replay"]
-        user.go(f"replay/{hand['id']}/{hand['hand']}/5")
+        user.go(f"replay/{server.add_hand(record)}/1/5")
         user.computed(".networks")
         names = page.locator(".policies thead th")
         expect(names).to_have_text(["Card", "champion-1", "champion"])

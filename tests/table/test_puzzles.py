@@ -226,10 +226,7 @@ def hidden_cards(view: View) -> set[str]:
     return set() if view.endgame and view.rules.open_endgame else set(map(str, view.unseen))
 
 
-def test_puzzles_rate_their_solver_once_each_and_count_streaks(
-    server: RunningServer, client: Client
-) -> None:
-    client.raw("GET", "/")
+def test_puzzles_rate_their_solver_once_each_and_count_streaks(client: Client) -> None:
     first, second, third, *_ = bundled_puzzles()
     result = answer(client, first)
     assert result["solved"]
@@ -248,11 +245,10 @@ def test_puzzles_rate_their_solver_once_each_and_count_streaks(
     illegal = next(card for card in range(52) if card not in legal)
     assert client.request("POST", f"/api/puzzles/{first.id}/answer", {"action": illegal})[0] == 422
     day = "/api/puzzles/next?kind=day"
-    assert client.get(day)["id"] == server.client().get(day)["id"]
+    assert client.get(day)["id"] == client.get(day)["id"]
 
 
 def test_puzzle_left_after_right_cards_counts_as_failed(client: Client) -> None:
-    client.raw("GET", "/")
     first, second = sorted(ENDINGS[:60], key=n_decisions)[-2:]
     card = {"action": first.position_values().best[0]}
     for _ in range(2):  # a page that is opened again begins anew
@@ -273,7 +269,6 @@ def test_puzzle_left_after_right_cards_counts_as_failed(client: Client) -> None:
 def test_puzzle_under_way_is_not_failed_by_pages_that_open(
     path: str, client: Client, monkeypatch
 ) -> None:
-    client.raw("GET", "/")
     puzzle = max(ENDINGS[:60], key=n_decisions)
     monkeypatch.setattr(serve_learning, "all_puzzles", lambda folder: {puzzle.id: puzzle})
     card = {"action": puzzle.position_values().best[0]}
@@ -283,7 +278,6 @@ def test_puzzle_under_way_is_not_failed_by_pages_that_open(
 
 
 def test_a_puzzle_of_several_cards_is_solved_by_all_of_them(client: Client) -> None:
-    client.raw("GET", "/")
     longest = sorted(ENDINGS[:60], key=n_decisions)[-4:]
     assert n_decisions(longest[0]) > 3
     for puzzle in longest[:2]:
@@ -390,14 +384,13 @@ def test_mistakes_come_back_as_exercises_without_their_answers(
     assert client.get("/api/statistics")["accuracy"][0]["mistakes"] == len(own)
     # What a later analysis does not call a mistake is no exercise.
     later = replace(analyse(GameRecord.from_line(record.record)), mistakes=[])
-    server.store.progress.store_analysis(record.person, table.id, 1, later)
+    server.store.progress.store_analysis(table.id, 1, later)
     assert client.get("/api/exercises") == []
-    assert server.client().request("GET", f"/api/exercises/{table.id}/1/0")[0] == 404
     assert client.request("GET", f"/api/exercises/{table.id}/1/999")[0] == 404
-    # The analysis is shared, but the same hand is an exercise of each person who played it.
-    other = server.client()
-    play_and_analyse(other)
-    assert {exercise["decision"] for exercise in other.get("/api/exercises")} == set(own)
+    # The same deal, played alike once more, is analysed once, and is an exercise of its own.
+    again, _ = play_and_analyse(client)
+    exercises = client.get("/api/exercises")
+    assert {(each["id"], each["decision"]) for each in exercises} == {(again.id, n) for n in own}
 
 
 def test_ending_names_what_its_best_card_does(
@@ -434,8 +427,6 @@ def test_another_card_changes_a_hand_from_there(client: Client) -> None:
     }
     assert "Champion plays on for both" in line["note"]
     assert played["note"] == ""
-    shared = client.post(f"/api/replays/{name}/1/share")["id"]
-    assert shared.endswith(f"~{n}.{other}")
     later = next(each for each in line["steps"][n + 1 :] if len(each["legal"]) > 1)
     twice = client.get(f"/api/replays/{name}~{later['n']}.{later['legal'][-1]}/1")
     assert twice["steps"][n]["action"] == other
@@ -446,7 +437,6 @@ def test_another_card_changes_a_hand_from_there(client: Client) -> None:
         assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 422
     for wrong in ("", "1", "a.b", "1.2" * 9):
         assert client.request("GET", f"/api/replays/{table.id}~{wrong}/1")[0] == 404
-        assert client.request("POST", f"/api/replays/{table.id}~{wrong}/1/share", {})[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -464,27 +454,6 @@ def test_a_changed_hand_says_what_was_done(rules: str, n: int, action: str) -> N
     record = record_of(game)
     line = what_if(record.to_line(), n, position_before(record, n).view().legal()[-1])
     assert action in GameRecord.from_line(line).meta["note"]
-
-
-def test_a_person_has_one_pending_analysis_of_changed_hands(client: Client, monkeypatch) -> None:
-    wait = threading.Event()
-
-    def late(record: GameRecord, **options: Any) -> Any:
-        wait.wait(20)
-        return analyse(record, **options)
-
-    monkeypatch.setattr(finished_hands, "analyse", late)
-    table = TableClient(client, opponent="random", rules="quick", seed=8)
-    table.finish_hand()
-    path = f"/api/replays/{table.id}"
-    steps = client.get(f"{path}/1")["steps"]
-    n, legal = next((each["n"], each["legal"]) for each in steps if len(each["legal"]) > 2)
-    changed = [f"{path}~{n}.{action}/1" for action in legal if action != steps[n]["action"]]
-    for hand, status in ((changed[0], 200), (changed[1], 429), (f"{path}/1", 200)):
-        assert client.request("GET", f"{hand}/analysis")[0] == status
-    wait.set()
-    client.analysis(changed[0])
-    client.analysis(changed[1])
 
 
 @pytest.mark.parametrize(("seconds", "runs"), [(75, 1), (600, 2)])
@@ -573,9 +542,7 @@ def test_hand_played_on_from_a_decision_counts_nowhere(client: Client, seat: int
     assert client.request("POST", "/api/tables", {"again": again})[0] == 400
 
 
-def test_same_deal_from_other_seat_is_compared_and_not_rated(
-    server: RunningServer, client: Client
-) -> None:
+def test_same_deal_from_other_seat_is_compared_and_not_rated(client: Client) -> None:
     first = TableClient(client, rules="small-last", opponent="threshold")
     hand, dealer = set(first.state["hand"]), first.state["dealer"]
     first.play_on(min)
@@ -597,8 +564,8 @@ def test_same_deal_from_other_seat_is_compared_and_not_rated(
     assert "as many tricks as" in again.state["result"]["notes"][0]
     assert "over both seats" in other.state["result"]["notes"][0]
     assert len(client.get("/api/statistics")["play"]) == 1
-    body = {"opponent": "threshold", "again": {"id": first.id, "hand": 1}}
-    assert server.client().request("POST", "/api/tables", body)[0] == 404
+    body = {"opponent": "threshold", "again": {"id": "nothing", "hand": 1}}
+    assert client.request("POST", "/api/tables", body)[0] == 404
 
 
 def test_a_deal_is_dealt_by_its_seed_and_number(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""Sessions are stored once and unchanged, next to those of other programs and persons."""
+"""Sessions are stored once and unchanged, next to those of other programs."""
 
 from __future__ import annotations
 
@@ -35,23 +35,22 @@ def test_a_session_is_stored_and_loaded(store: Store) -> None:
     while not session.over:
         play_on(session, random.Random(1), 3)
         extra = {"n": revision}
-        revision = store.save(name, "me", session, revision=revision, extra=extra)
+        revision = store.save(name, session, revision=revision, extra=extra)
         stored = Store(store.path.parent).load(name)
         assert stored is not None
         assert stored.state == session.state()
         assert (stored.over, stored.revision, stored.extra) == (session.over, revision, extra)
-    assert len(store.hands.by_person("me")) == len(session.records) > 1
-    assert [stored.id for stored in store.sessions("me")] == [name]
-    assert store.sessions("you") == []
+    assert len(store.hands.latest()) == len(session.records) > 1
+    assert [stored.id for stored in store.sessions()] == [name]
     store.forget(name)
     assert store.load(name) is None
-    assert len(store.hands.by_person("me")) == len(session.records)
+    assert len(store.hands.latest()) == len(session.records)
 
 
 def test_terminal_resumes_no_hand_that_is_played_from_memory(store: Store) -> None:
     for memory, found in ((True, False), (False, True)):
         settings = SessionSettings(QUICK, "easy", seed=3, memory=memory)
-        store.save(new_id(), store.owner(), Session(settings))
+        store.save(new_id(), Session(settings))
         assert (find_session(store, settings, ()) is not None) == found
 
 
@@ -59,20 +58,19 @@ def test_hands_and_matches_saved_often_count_once(store: Store) -> None:
     session = finished(3, match=Match(best_of=3))
     name, revision = new_id(), 0
     for _ in range(3):
-        revision = store.save(name, "me", session, revision=revision)
+        revision = store.save(name, session, revision=revision)
         again = Session.from_state(session.state())
-        revision = store.save(name, "me", again, revision=revision)
-    total = compute_statistics(store, "me").total
+        revision = store.save(name, again, revision=revision)
+    total = compute_statistics(store).total
     assert (total["hands"], total["matches"]) == (len(session.results), 1)
 
 
 def test_statistics_add_up(store: Store) -> None:
     sessions = [finished(seed) for seed in range(12)]
     for session in sessions:
-        store.save(new_id(), "me", session)
-    store.save(new_id(), "you", sessions[0])
-    store.save(new_id(), "me", finished(50, player="easy"))
-    (row,) = compute_statistics(store, "me").rows
+        store.save(new_id(), session)
+    store.save(new_id(), finished(50, player="easy"))
+    (row,) = compute_statistics(store).rows
     results = [session.results[0] for session in sessions]
     margins = [result.tricks[0] - result.tricks[1] for result in results]
     payoffs = [result.payoffs[0] for result in results]
@@ -80,37 +78,35 @@ def test_statistics_add_up(store: Store) -> None:
     assert (row.won, row.drawn, row.lost) == tuple(map(payoffs.count, (1, 0, -1)))
     assert row.margin == pytest.approx(sum(margins) / 12, abs=0.01)
     assert row.best == max(margins)
-    assert len(as_csv(store, "me").splitlines()) == 13
-    assert len(as_records(store, "me").splitlines()) == 13
+    assert len(as_csv(store).splitlines()) == 13
+    assert len(as_records(store).splitlines()) == 13
 
 
 def test_margin_of_low_hands_favours_fewer_tricks(store: Store) -> None:
     for seed in range(6):
-        store.save(new_id(), "me", finished(seed, rules=load_rules("colour")))
-        hand = store.hands.by_person("me")[0]
+        store.save(new_id(), finished(seed, rules=load_rules("colour")))
+        hand = store.hands.latest()[0]
         assert (hand.margin > 0) == (hand.pay > 0)
         assert abs(hand.margin) == abs(hand.tricks - hand.tricks_other)
 
 
 def test_no_program_overwrites_what_another_has_saved(store: Store) -> None:
     session, name = Session(SessionSettings(QUICK, "easy", seed=1)), new_id()
-    revision = store.save(name, "me", session)
+    revision = store.save(name, session)
     play_on(session, random.Random(0), 2)
-    Store(store.path.parent).save(name, "me", session, revision=revision)
+    Store(store.path.parent).save(name, session, revision=revision)
     for stale in (revision, 0):
         with pytest.raises(RevisionConflict):
-            store.save(name, "me", Session(SessionSettings(QUICK, "easy", seed=1)), revision=stale)
+            store.save(name, Session(SessionSettings(QUICK, "easy", seed=1)), revision=stale)
     stored = store.load(name)
     assert stored is not None
     assert stored.state == session.state()
-    assert Store(store.path.parent).owner() == store.owner()
-    assert len(store.owner()) == 24
 
 
 @pytest.mark.parametrize("damage", ["text", "torn", "middle"])
 def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path) -> None:
     store = Store(tmp_path)
-    store.save(new_id(), "me", finished(1))
+    store.save(new_id(), finished(1))
     store.close()
     path = tmp_path / FILE
     content = path.read_bytes()
@@ -121,7 +117,7 @@ def test_a_damaged_file_is_moved_aside_with_a_sentence(damage: str, tmp_path) ->
     assert store.notice is not None
     assert "is damaged" in store.notice
     assert len(list(tmp_path.glob(f"{FILE}.damaged-*"))) == 1
-    store.save(new_id(), "me", finished(2))
+    store.save(new_id(), finished(2))
     store.close()
     assert Store(tmp_path).notice is None
 
@@ -146,8 +142,8 @@ def test_play_without_writable_folder_stays_in_memory(tmp_path, monkeypatch) -> 
         "kept: name another folder with --data or GERMAN_WHIST_DATA"
     )
     assert not store.persistent
-    store.save(new_id(), store.owner(), finished(1))
-    assert len(store.hands.by_person(store.owner())) == 1
+    store.save(new_id(), finished(1))
+    assert len(store.hands.latest()) == 1
     assert Store(tmp_path).persistent
 
 
@@ -159,7 +155,7 @@ def test_database_files_are_readable_by_their_user_alone(before: str, tmp_path) 
     if before == "open to all":
         (tmp_path / FILE).chmod(0o644)
     with closing(Store(tmp_path)) as store:
-        store.owner()
+        store.save(new_id(), Session(SessionSettings(QUICK, "easy", seed=1)))
         modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
     assert modes == dict.fromkeys([FILE, f"{FILE}-wal", f"{FILE}-shm"], "0o600")
 

@@ -51,7 +51,7 @@ def test_hands_of_several_kinds_fit_the_window(name, size, store, monkeypatch):
     terminal = FakeTerminal(monkeypatch, *size)
     play(session, store)
     assert session.over
-    assert len(store.hands.by_person(store.owner())) == 1
+    assert len(store.hands.latest()) == 1
     boards = [page for page in terminal.pages if "German Whist" in page]
     assert len(boards) > 20
     for page in boards:
@@ -67,7 +67,7 @@ def test_a_match_goes_on_until_it_is_won(store, monkeypatch):
     terminal = FakeTerminal(monkeypatch, 80, 24)
     play(session, store)
     assert session.over
-    assert len(store.hands.by_person(store.owner())) == len(session.results) > 1
+    assert len(store.hands.latest()) == len(session.results) > 1
     assert re.search(r"To 9: \d+–\d+\.\n.*wins? the match", terminal.pages[-1])
 
 
@@ -102,7 +102,7 @@ def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
     user.press("q")
     assert user.end() == 0
     assert b"The table is kept as it is" in user.output
-    (stored,) = store.sessions(store.owner())
+    (stored,) = store.sessions()
     assert Session.from_state(stored.state).helped
     again = terminal()
     again.wait_for("Going on with classic against threshold, to 10: 0–0")

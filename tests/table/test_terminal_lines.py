@@ -49,7 +49,7 @@ def test_a_match_is_played_through_a_pipe(play, store):
     assert re.search(r"Not allowed: \S+ does not follow suit: \w+ were led", out)
     assert "seat 0" not in out
     assert "\x1b" not in out
-    hands = store.hands.by_person(store.owner())
+    hands = store.hands.latest()
     assert {(hand.rules, hand.opponent) for hand in hands} == {("small-all", "random")}
     # The first hand, which is the last of the list, had a hint.
     helped = [GameRecord.from_line(hand.record).meta.get("helped") for hand in hands]
@@ -84,7 +84,7 @@ def test_commands_run_and_unknown_words_get_a_suggestion(play, store):
     assert "did you mean 'hint'" in out
     assert "You have played no card of this hand yet." in out
     assert "The card is taken back." in out
-    (stored,) = store.sessions(store.owner())
+    (stored,) = store.sessions()
     assert Session.from_state(stored.state).helped
 
 

@@ -1,8 +1,9 @@
 # pyright: strict
 """Open a table in the browser: play against any agent, watch two of them, analyse hands.
 
-The server listens on this machine alone unless --host names an address of the network, where it
-asks for a token. Agents of the command line (with parameters, by a checkpoint's path, or as
+The table is yours: whoever opens its page plays as you. It listens on this computer alone unless
+--host names an address of the network, where it asks for a token, so that your phone can open it
+and others cannot. Agents of the command line (with parameters, by a checkpoint's path, or as
 module:object) are added to the opponents.
 """
 
@@ -32,14 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=int, default=PORT, help=f"port, 0 for any (default: {PORT})")
     parser.add_argument("--token", help="token for a network address (default: random)")
-    parser.add_argument(
-        "--name",
-        "--names",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="further host names of the page",
-    )
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of saved games")
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 
@@ -53,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
         sentence = not_installed("the table in the browser", error.name, "table")
         raise ValueError(f"{sentence}; german-whist play needs nothing more") from error
     from ..common.jit.compiler import compile_in_child
-    from ..table.browser.security import Access
+    from ..table.browser.security import Access, is_loopback
     from ..table.game.opponents import Opponents
     from ..table.game.store import Store
 
     compile_in_child()
-    access = Access.at(arguments.host, arguments.token, arguments.name)
+    access = Access.at(arguments.host, arguments.token)
     opponents = Opponents(arguments.agents)
     with (
         closing(_listening(arguments.host, arguments.port)) as listening,
@@ -67,16 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
         if store.notice:
             print(f"german-whist table: {store.notice}", file=sys.stderr)
         port = listening.getsockname()[1]
-        own = _address(_OWN.get(arguments.host) or arguments.host, port)
-        page = f"{own}?person={store.owner()}"
+        page = _address(_OWN.get(arguments.host) or arguments.host, port)
         if access.token is not None:
-            page += f"&token={access.token}"
-            others = _address(_network_host(arguments.host), port)
-            print(f"For others: {others}?token={access.token}")
-            print(
-                "Connections are not encrypted: on a network that strangers may read put a TLS "
-                "proxy in front, and give its name by --name"
-            )
+            query = f"?token={access.token}"
+            if not is_loopback(arguments.host):
+                print(f"On your phone: {_address(_network_host(arguments.host), port)}{query}")
+                print(
+                    "Connections are not encrypted: whoever can read your network can read the "
+                    "token, so open the table in a network that you trust"
+                )
+            page += query
         print(f"German Whist: {page}")
         print(
             "Ctrl-C ends it" + ("; what is under way is kept." if store.persistent else "."),

@@ -41,7 +41,7 @@ export function connected(yes) {
  * @template T
  * @param {string} method
  * @param {string} path
- * @param {string | object} [body] Text as it is, anything else as JSON.
+ * @param {object} [body]
  * @returns {Promise<T>}
  */
 async function ask(method, path, body) {
@@ -49,8 +49,8 @@ async function ask(method, path, body) {
   try {
     response = await fetch(path, {
       method,
-      headers: body === undefined ? {} : { "Content-Type": typeof body === "string" ? "text/plain" : "application/json" },
-      body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      body: body === undefined ? body : JSON.stringify(body),
     });
     answer = await response.json();
   } catch {
@@ -67,7 +67,7 @@ async function ask(method, path, body) {
 
 /** @type {<T>(path: string) => Promise<T>} */
 export const get = (path) => ask("GET", path);
-/** @type {<T>(path: string, body?: string | object) => Promise<T>} */
+/** @type {<T>(path: string, body?: object) => Promise<T>} */
 export const post = (path, body = {}) => ask("POST", path, body);
 /** @param {string} path */
 export const remove = (path) => ask("DELETE", path);
@@ -82,7 +82,7 @@ export async function analysisOf(path, waits, onpart = () => {}) {
   while (waits()) {
     /** @type {Analysis | AnalysisProgress | undefined} */
     const part = await get(`${path}/analysis`).catch((error) => {
-      if (error instanceof Refused && error.status !== 429) throw error;
+      if (error instanceof Refused) throw error;
     });
     if (part && waits()) {
       onpart(part);

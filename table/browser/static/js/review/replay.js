@@ -1,10 +1,10 @@
 // @ts-check
 /* The replay page: fetches a hand and its analysis, and shows them in a `ReplayView`. */
 
-/** @import { HandRef, Replay, Step } from "../../../messages" */
+/** @import { Replay, Step } from "../../../messages" */
 
-import { analysisOf, get, post } from "../base/api.js";
-import { attempt, dialog, messageOf, openKeys, toast } from "../base/dialogs.js";
+import { analysisOf, get } from "../base/api.js";
+import { dialog, messageOf, openKeys, toast } from "../base/dialogs.js";
 import { button, faint, h } from "../base/dom.js";
 import { show, tool } from "../base/icons.js";
 import { menu, plays } from "../base/menu.js";
@@ -47,7 +47,7 @@ class ReplayPage {
     this.root = h("div", { class: "table-page replay-page" },
       h("header", { class: "table-bar row" }, link("back", label("site.replays"), { href: "#/replays" }),
         h("h1", { tabindex: "-1" }, changed ? label("replay.what_if_title", { names }) : names, h("small", {}, `${replay.rules} · ${replay.result.text}`)),
-        h("div", { class: "tools" }, tool("link", label("replay.share"), () => this.share()), link("save", label("replay.save"), { href: `${path}/file`, download: "" }),
+        h("div", { class: "tools" }, link("save", label("replay.save"), { href: `${path}/file`, download: "" }),
           tool("settings", label("site.settings_tool"), openSettings), TOUCH ? null : tool("keys", label("site.keys_tool"), openKeys))),
       h("div", { class: "replay-place" }, this.view.root));
   }
@@ -86,25 +86,6 @@ class ReplayPage {
       h("div", { class: "field" }, h("label", { for: "go-on-against" }, label("lobby.opponent")), opponent)],
     [["no", label("site.close"), "quiet"], ["go", label("lobby.deal"), "primary"]]);
     if (wish === "go") await sitDown({ opponent: opponent.value, again: { id: this.id, hand: Number(this.hand), swapped: who === 1, decision: at } });
-  }
-
-  /* The link shows this hand, and no other, to everybody who can reach the table. */
-  share() {
-    return attempt(async () => {
-      /** @type {HandRef} */
-      const { id, hand } = await post(`${this.path}/share`);
-      const link = `${location.origin}/#/replay/${id}/${hand}/${this.view.at}`;
-      const here = /^(localhost|127\.|\[::1\])/.test(location.hostname);
-      const about = label(here ? "replay.shared_here" : "replay.shared");
-      if (navigator.share && !here) {
-        const refused = await navigator.share({ title: document.title, url: link }).then(() => "", (error) => error.name);
-        if (["", "AbortError"].includes(refused)) return toast(about, "hint");
-      }
-      // A page without TLS may not copy.
-      const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
-      if (copied) toast(`${label("replay.copied")} ${about}`, "hint");
-      else dialog(label("replay.share"), [h("p", {}, about), h("p", {}, h("a", { href: link }, link))], [["close", label("site.close"), "primary"]]);
-    });
   }
 
   close() {
