@@ -19,6 +19,9 @@ STEP_NS = 50
 MIN_PART_NS = 200_000
 """Minimum work per thread in nanoseconds; below it, the handover costs more than it gains."""
 
+MAX_THREADS = 1024
+"""Maximum number that an option of threads takes: each has memory of its own, used or not."""
+
 
 def usable_threads() -> int:
     affinity = getattr(os, "sched_getaffinity", None)  # only on Linux

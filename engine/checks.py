@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
 from ..common.suggestions import suggest, type_phrase
+from ..common.threads import MAX_THREADS
 from ..common.typing import Array
 from .bitset import ONE
 from .cards import KEEP, N_ACTIONS, TAKE_BLIND, TAKE_HIDDEN, as_integer, card, cards
@@ -46,11 +47,21 @@ def checked_seat(value: T, allowed: tuple[object, ...] = (0, 1), name: str = "se
     return value
 
 
-def checked_count(value: object, name: str) -> int:
+def checked_count(value: object, name: str, most: int | None = None) -> int:
     """Validate a positive number of games, determinizations or threads."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is {value!r}: it has to be a number from 1")
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or value < 1
+        or (most is not None and value > most)
+    ):
+        limit = "" if most is None else f" to {most}"
+        raise ValueError(f"{name} is {value!r}: it has to be a number from 1{limit}")
     return int(value)
+
+
+def checked_threads(threads: object) -> int:
+    return checked_count(threads, "threads", MAX_THREADS)
 
 
 def checked_flag(name: str, value: object) -> bool:

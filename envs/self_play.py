@@ -26,7 +26,7 @@ from ..engine.batch.config import (
 )
 from ..engine.batch.results import StepResult
 from ..engine.batch.step import NO_EVENT
-from ..engine.checks import checked_count, checked_flag, own_array
+from ..engine.checks import checked_count, checked_flag, checked_threads, own_array
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.observation.rule_features import rule_features
@@ -106,7 +106,7 @@ class SelfPlayEnv:
                 "view(index, seat), by german_whist.engine.text.position"
             )
         ends = [self.num_envs * k // len(all_options) for k in range(len(all_options) + 1)]
-        checked_count(threads, "threads")
+        checked_threads(threads)
         self.parts: list[tuple[Batch, slice]] = [
             (Batch(option_set, stop - start, threads, device), slice(start, stop))
             for option_set, (start, stop) in zip(all_options, pairwise(ends), strict=True)

@@ -32,6 +32,7 @@ from ..engine.checks import (
     checked_count,
     checked_flag,
     checked_seat,
+    checked_threads,
     state_array,
 )
 from ..engine.dtypes import FOLLOW, OVER, VIEW
@@ -108,7 +109,7 @@ class SingleAgentBatch:
         """`autoreset` is Gymnasium's: when the next episode begins."""
         self.n = checked_count(n, "num_envs")
         self.options = options
-        self.batch = Batch(options, self.n, checked_count(threads, "threads"))
+        self.batch = Batch(options, self.n, checked_threads(threads))
         checked_seat(seat, (0, 1, RANDOM_SEAT))
         self._fixed_seat = -1 if seat == RANDOM_SEAT else int(seat)
         self._rows = None if copy else self.batch.new_rows(self.n)

@@ -14,6 +14,7 @@ import numpy as np
 from ..common.jit.compiler import warm_up
 from ..common.threads import usable_threads
 from ..common.typing import Array
+from ..engine.checks import checked_threads
 from ..engine.rules import Rules
 from .public_tree import public_tree
 from .traversal import EVALUATE, RESPOND, Traversal, new_traversal_buffers, traverse, tree_arrays
@@ -46,7 +47,8 @@ class PublicTreeTraversal:
         self.rules = rules
         self.tree = public_tree(rules)
         self._arrays = tree_arrays(self.tree)
-        count = min(threads or usable_threads(), self.tree.n_roots)
+        count = usable_threads() if threads is None else checked_threads(threads)
+        count = min(count, self.tree.n_roots)
         self._buffers = [new_traversal_buffers(self.tree) for _ in range(count)]
         warm_up("traversals of the public tree", "solvers", self._compile)
 

@@ -177,6 +177,7 @@ WRONG_ARGUMENTS = {
         "2x4-h2 --target nan",
         "2x4-h2 --target x",
         "2x4-h2 --threads 0",
+        f"2x4-h2 --threads {10**12}",
         "2x4-h2 --folder file",
         "2x4-h2 2x5-h2",
     ),

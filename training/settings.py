@@ -22,6 +22,7 @@ from ..common.settings import (
     SettingsError,
     doc,
 )
+from ..common.threads import MAX_THREADS
 from ..engine.batch.config import AUTO, Options, options_from
 from ..engine.rules import named_rules
 
@@ -150,7 +151,9 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         Literal["auto", "cpu", "cuda"],
         doc("Device of torch; `ppo` and `mmd` also play their games there."),
     ] = "auto"
-    threads: Annotated[NonNegativeInt, doc("Threads of torch; 0: one for each core.")] = 0
+    threads: Annotated[
+        int, doc("Threads of torch; 0: one for each core.", ge=0, le=MAX_THREADS)
+    ] = 0
     precision: Annotated[
         Literal["float32", "mixed"],
         doc("`mixed` multiplies matrices in bfloat16 where there are instructions for it."),

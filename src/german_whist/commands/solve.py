@@ -18,6 +18,7 @@ from ..agents.checkpoints.schema import SolvedCard
 from ..agents.tabular.strategy import check_file_name, read_strategy, solved_folder, write_strategy
 from ..common.files import check_writable
 from ..common.progress import Progress
+from ..engine.checks import checked_threads
 from ..engine.rules import Rules, load_rules
 
 _MEASURE_FACTOR = 1.3
@@ -53,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ..solvers.cfr_plus import CFRPlusSolver
 
+    if arguments.threads is not None:
+        checked_threads(arguments.threads)
     rules = load_rules(arguments.rules)
     target: float = arguments.target
     if not _MIN_EXPLOITABILITY <= target < math.inf:

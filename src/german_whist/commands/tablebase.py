@@ -10,6 +10,7 @@ import argparse
 import time
 
 from german_whist.common.threads import usable_threads
+from german_whist.engine.checks import checked_threads
 from german_whist.engine.endgame.build import build
 from german_whist.engine.endgame.index import MAX_CARDS, layer_size
 from german_whist.engine.endgame.search import BASE_CARDS
@@ -25,8 +26,6 @@ from german_whist.engine.endgame.store import (
 )
 from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
 from german_whist.engine.endgame.verify import verify
-
-_MAX_THREADS = 1024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "info":
         return _info()
-    if arguments.threads is not None and not 1 <= arguments.threads <= _MAX_THREADS:
-        raise ValueError(f"threads is {arguments.threads}: it has to be from 1 to {_MAX_THREADS}")
+    if arguments.threads is not None:
+        checked_threads(arguments.threads)
     kind = TablebaseKind(arguments.trumps, arguments.low)
     threads = arguments.threads or usable_threads()
     if arguments.action == "build":
