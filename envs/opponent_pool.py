@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -173,11 +173,10 @@ results counting most; 0.5 without results |
         )
         games = wins + draws + losses
         self._results[:, :3] += np.stack([wins, draws, losses], axis=1)
-        decay = _DECAY**games
         # Episodes that end together share the weights of as many that end in turn.
-        weight = (1 - decay) / (1 - _DECAY)
+        weight = _decayed(games)
         score = weight * (wins + draws / 2) / np.maximum(games, 1)
-        self._results[:, 3:] *= decay[:, None]
+        self._results[:, 3:] *= (_DECAY**games)[:, None]
         self._results[:, 3:] += np.stack([weight, score], axis=1)
 
     def results(self) -> dict[str, dict[str, float]]:
@@ -234,23 +233,7 @@ results counting most; 0.5 without results |
 
         One that left is needed while an environment still plays an episode against it.
         """
-        names = json.loads(state_array(state, "names").tobytes())
-        results = state_array(state, "results")
-        member_array = state_array(state, "members")
-        members = member_array.tolist()
-        stream = state_array(state, "stream", 1)
-        if (
-            results.shape != (len(names), 5)
-            or results.dtype != np.float64
-            or not np.isfinite(results).all()
-            or (results < 0).any()
-            or len({*names}) < len(names)
-            or member_array.dtype.kind not in "iu"
-            or not {*members} <= {*range(len(names))}
-            or len({*members}) < max(len(members), min(len(names), 1))
-            or stream.dtype != np.uint64
-        ):
-            raise ValueError("the state is not of an opponent pool: give what state() returned")
+        names, members, fixed, results, stream = _checked_state(state)
         policy_of_name: dict[str, object] = {
             self.names[index]: agent.agent for index, agent in self.agents.items()
         }
@@ -266,7 +249,77 @@ results counting most; 0.5 without results |
                 f"the state's opponent pool has a policy {missing[0]!r}, which is not in this one: "
                 f"give it, as in restore(state, {{{missing[0]!r}: policy}})"
             )
-        self._n_fixed = int(state_array(state, "fixed", 1)[0])
-        self._stream = stream.copy()
+        self._n_fixed, self._stream = fixed, stream.copy()
         self.agents = {index: made.pop(index) for index in members}
         self.names, self._left, self._results = names, made, results.copy()
+
+
+class _PoolState(NamedTuple):
+    """Content of a pool's `state`."""
+
+    names: list[str]
+    members: list[int]
+    fixed: int
+    results: Array
+    stream: Array
+
+
+def _checked_state(state: Mapping[str, Array]) -> _PoolState:
+    text, members, results = (state_array(state, name) for name in ("names", "members", "results"))
+    fixed, stream = (state_array(state, name, 1) for name in ("fixed", "stream"))
+    names = _names_in(text)
+    if not (
+        names is not None
+        and _are_members(members, fixed, len(names))
+        and _are_results(results, len(names))
+        and stream.dtype == np.uint64
+    ):
+        raise ValueError("the state is not of an opponent pool: give what state() returned")
+    return _PoolState(names, members.tolist(), int(fixed[0]), results, stream)
+
+
+def _names_in(text: Array) -> list[str] | None:
+    """The different names in a JSON text; None for anything else."""
+    try:
+        names = json.loads(text.tobytes())
+    except (ValueError, RecursionError):
+        return None
+    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return names if is_list and len({*names}) == len(names) else None
+
+
+def _are_members(members: Array, fixed: Array, count: int) -> bool:
+    """Whether these can be left of `count` policies: the fixed ones and the newest never leave."""
+    if members.ndim != 1 or members.dtype.kind not in "iu" or fixed.dtype.kind not in "iu":
+        return False
+    n_fixed, indices = int(fixed[0]), members.tolist()
+    if not 0 <= n_fixed <= count or indices != sorted({*indices}):
+        return False
+    everyone = range(count)
+    return {*everyone[:n_fixed], *everyone[-1:]} <= {*indices} <= {*everyone}
+
+
+def _are_results(results: Array, count: int) -> bool:
+    """Whether `record` can have written these results of `count` policies."""
+    if results.shape != (count, 5) or results.dtype != np.float64:
+        return False
+    wins, draws, losses, games, score = results.T
+    counts = results[:, :3]
+    if not (np.isfinite(results) & (results >= 0)).all() or (counts % 1 != 0).any():
+        return False
+    # The score depends on the order of the results: it is least if the wins came first.
+    won, not_lost = _decayed(wins), _decayed(wins + draws)
+    most = (won + not_lost) / 2
+    won_first = won * _DECAY ** (draws + losses)
+    least = won_first + _decayed(draws) / 2 * _DECAY**losses
+    all_games = _decayed(counts.sum(axis=1))
+    near = 1e-6 * (1 + all_games)
+    return bool(
+        (np.abs(games - all_games) <= near).all()
+        and ((least - near <= score) & (score <= most + near)).all()
+    )
+
+
+def _decayed(games: Array) -> Array:
+    """Sum of the weights of games in a row, the last of which counts 1."""
+    return (1 - _DECAY**games) / (1 - _DECAY)

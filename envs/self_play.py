@@ -257,6 +257,7 @@ class SelfPlayEnv:
 
     def state(self) -> dict[str, Array]:
         """The complete state as arrays."""
+        self.batch.check_ready()
         return {
             f"{name}{_suffix(k)}": array
             for k, (batch, _) in enumerate(self.parts)
@@ -279,6 +280,7 @@ class SelfPlayEnv:
     ) -> Array:
         """`VIEW` records of a seat (default: the one to move) in each game, or in `indices`."""
         batch = self.batch
+        batch.check_ready()
         games = self._checked_indices(batch.all_games if indices is None else indices)
         seat_of_game = batch.backend.to_host(batch.turns())[games]
         if seats is not None:
@@ -295,6 +297,7 @@ class SelfPlayEnv:
 
     def game(self, index: int) -> Game:
         """An independent copy of one game."""
+        self.batch.check_ready()
         batch, index = self._part_of(index)
         return batch.game(index)
 

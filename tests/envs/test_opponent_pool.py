@@ -390,18 +390,54 @@ def test_illegal_pool_policy_is_named_and_reset_recovers(policy: Any, why: str) 
     assert len(set(play(envs, {"action_mask": envs.action_masks()}, 1)[0][4]["opponent"])) > 1
 
 
+def changed(results: Array, row: int, values: list[float]) -> Array:
+    results[row] = values
+    return results
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
         ("members", lambda members: members.astype(float)),
         ("results", lambda results: results - 1),
         ("results", lambda results: results.astype(np.float32)),
+        ("results", lambda results: results[:2]),
+        ("results", lambda results: changed(results, 0, [0.5, 0, 0.5, 1, 0.5])),
+        ("results", lambda results: changed(results, 1, [0, 0, 0, 1, 1])),
+        ("results", lambda results: changed(results, 1, [0, 0, 1, 1, 0.5])),
+        ("results", lambda results: changed(results, 1, [1, 0, 0, 0.5, 0.5])),
+        ("results", lambda results: changed(results, 1, [1, 0, 0, 1, 0.9])),
+        ("results", lambda results: changed(results, 1, [1, 0, 0, 1, 1.1])),
         ("names", lambda names: np.frombuffer(b'["threshold", "threshold", "value:13"]', np.uint8)),
+        ("names", lambda names: np.frombuffer(b'["threshold", 1, "value:13"]', np.uint8)),
+        ("names", lambda names: np.frombuffer(b"3", np.uint8)),
+        ("names", lambda names: np.frombuffer(b"[" * 100_000, np.uint8)),
+        ("names", lambda names: names[1:]),
+        ("members", lambda members: members[::-1]),
+        ("members", lambda members: members[1:]),
+        ("members", lambda members: members[:-1]),
+        ("members", lambda members: members[None]),
+        ("fixed", lambda fixed: fixed + 10**12),
+        ("fixed", lambda fixed: fixed - 4),
+        ("fixed", lambda fixed: fixed / 1),
     ],
 )
 def test_restore_refuses_arrays_that_no_pool_writes(name: str, change: Any) -> None:
     pool = OpponentPool(NAMED)
+    pool.record(np.array([0, 0, 1]), np.array([1, 0, -1]))
     state = pool.state()
     state[name] = change(state[name])
     with pytest.raises(ValueError, match="not of an opponent pool"):
         pool.restore(state)
+
+
+@pytest.mark.parametrize("won", [(1, 0, -1), (-1, 0, 1), (0, 1, -1)])
+def test_restore_takes_results_in_any_order(won: tuple[int, ...]) -> None:
+    pool, rng = OpponentPool(NAMED, sampling="pfsp"), np.random.default_rng(1)
+    for result in np.repeat(won, 400):
+        pool.record(np.array([0]), np.array([result]))
+    for _ in range(50):
+        pool.record(rng.integers(3, size=40), rng.integers(-1, 2, size=40))
+    restored = OpponentPool(NAMED, sampling="pfsp")
+    restored.restore(pool.state())
+    assert restored.results() == pool.results()

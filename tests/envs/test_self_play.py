@@ -22,6 +22,16 @@ def test_torch_wraps_every_array_without_copying() -> None:
         assert np.shares_memory(torch.from_numpy(array).numpy(), array)
 
 
+@pytest.mark.parametrize("look", ["views", "state", "observe", "game", "view"])
+def test_self_play_before_a_reset_shows_no_game(look: str) -> None:
+    env = SelfPlayEnv(2)
+    arguments = {"game": (0,), "view": (0, 0)}.get(look, ())
+    with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
+        getattr(env, look)(*arguments)
+    env.reset(seed=1)
+    getattr(env, look)(*arguments)
+
+
 def test_rewards_of_a_trick_go_to_both_seats() -> None:
     env = SelfPlayEnv(5, "all-tricks", reward="tricks")
     now = env.reset(seed=2)
