@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import tempfile
@@ -98,7 +99,7 @@ def atomic_write(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None]
 
     Disk errors are raised as `CannotWrite` for `path`.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    temporary = partial_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Not by `tempfile`, whose files only their owner may read.
@@ -124,6 +125,24 @@ def atomic_write(path: Path, mode: str = "wb") -> Generator[IO[Any], None, None]
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             raise CannotWrite.for_path(path, error) from error
         raise
+
+
+def partial_path(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+
+
+_PARTIAL = re.compile(r"\..+\.\d+-[0-9a-f]{8}")
+
+
+def is_partial(path: Path) -> bool:
+    """Whether a file is incomplete: a writer that is killed leaves one."""
+    return _PARTIAL.fullmatch(path.name) is not None
+
+
+def remove_partial_files(folder: Path) -> None:
+    """Delete what killed writers left in a folder, in which nothing else writes now."""
+    for path in filter(is_partial, folder.iterdir()):
+        path.unlink(missing_ok=True)
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -154,7 +173,7 @@ def check_writable(path: Path, *, make_folder: bool = False) -> None:
     """
     if path.is_dir():
         raise CannotWrite.for_path(path, IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
-    probe = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    probe = partial_path(path)
     try:
         if make_folder:
             path.parent.mkdir(parents=True, exist_ok=True)

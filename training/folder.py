@@ -22,7 +22,7 @@ from ..agents.checkpoints import (
     replace_card,
 )
 from ..agents.checkpoints.schema import Measurement
-from ..common.files import CannotWrite, read_yaml_mapping
+from ..common.files import CannotWrite, is_partial, read_yaml_mapping, remove_partial_files
 from ..common.typing import Array
 from .presets import settings_from
 from .run_state import EvaluationResult, RunState, load_state
@@ -31,24 +31,34 @@ from .settings import Settings
 LOCK, OWNER = "lock", "lock.json"
 
 
-class RunLock:
-    """The lock of a directory, held until `release`."""
+class FolderLock:
+    """The lock of a run or a data set, held until `release`.
 
-    def __init__(self, folder: Path) -> None:
+    What a killed writer left of its files is deleted.
+    """
+
+    def __init__(self, folder: Path, activity: str = "trained") -> None:
+        """`activity` is what is done there, for the error that refuses a second process."""
         self.folder = folder
         self._lock = FileLock(folder / LOCK)
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
             raise ValueError(
-                f"{folder} is being trained{_owner(folder)}: wait for its end, or end it with "
-                "Ctrl-C or SIGTERM, which save its state"
+                f"{folder} is being {activity}{_owner(folder)}: wait for its end, or end it with "
+                "Ctrl-C or SIGTERM, which lose nothing that it has saved"
             ) from None
         except OSError as error:
             raise CannotWrite.for_path(folder, error) from error
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
         (folder / OWNER).write_text(json.dumps(owner), encoding="utf-8")
+        self._remove_partial_files()
+
+    def _remove_partial_files(self) -> None:
+        for folder in (self.folder, self.folder / FOLDER):
+            if folder.is_dir():
+                remove_partial_files(folder)
 
     def release(self) -> None:
         if self._lock.is_locked:
@@ -65,12 +75,12 @@ def _owner(folder: Path) -> str:
         return " by another process"
 
 
-def lock_new_folder(folder: Path) -> RunLock:
+def lock_new_folder(folder: Path) -> FolderLock:
     """Make and lock the directory of a new run; refused if it is not empty."""
     _check_name(folder)
     _make_folder(folder)
     _check_empty(folder)
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     # Another process may have trained here just before.
     try:
         _check_empty(folder)
@@ -100,18 +110,19 @@ def _make_folder(folder: Path) -> None:
         raise CannotWrite.for_path(folder, error) from error
 
 
-def _is_used(path: Path) -> bool:
+def is_used(path: Path) -> bool:
+    """Whether a file or folder is more than what the start of a command may leave if killed."""
     # Empty folders are left by a command for several seeds that was killed at its start.
     is_empty = path.is_dir() and not any(path.iterdir())
-    return path.name not in (LOCK, OWNER) and not is_empty
+    return path.name not in (LOCK, OWNER) and not is_partial(path) and not is_empty
 
 
 def _check_empty(folder: Path) -> None:
-    if any(map(_is_used, folder.iterdir())):
+    if any(map(is_used, folder.iterdir())):
         raise ValueError(f"{folder} is not empty: go on with --resume {folder}, or name another")
 
 
-def lock_numbered_folder(base: Path) -> RunLock:
+def lock_numbered_folder(base: Path) -> FolderLock:
     """Make and lock the first of the directories `base-1`, `base-2`, ... that does not exist."""
     _check_name(base)
     _make_folder(base.parent)
@@ -123,7 +134,7 @@ def lock_numbered_folder(base: Path) -> RunLock:
             continue
         except OSError as error:
             raise CannotWrite.for_path(folder, error) from error
-        return RunLock(folder)
+        return FolderLock(folder)
     raise AssertionError
 
 
@@ -184,13 +195,12 @@ def begun(folder: Path) -> bool:
     """
     if _is_saved(folder):
         return True
-    if _first_files(folder):
-        lock = RunLock(folder)
+    if (folder / SETTINGS).exists():
+        lock = FolderLock(folder)
         try:
             if _is_saved(folder):  # by a process that ended just now
                 return True
-            for path in _first_files(folder):
-                path.unlink()
+            (folder / SETTINGS).unlink(missing_ok=True)
         finally:
             lock.release()
     return False
@@ -198,14 +208,3 @@ def begun(folder: Path) -> bool:
 
 def _is_saved(folder: Path) -> bool:
     return (folder / STATE).exists() or bool(list_checkpoints(folder / FOLDER))
-
-
-def _first_files(folder: Path) -> list[Path]:
-    """What a run writes before its first state is complete."""
-    if not folder.is_dir():
-        return []
-    # Incomplete files have longer names (`atomic_write`).
-    partial = f".{SETTINGS}.", f".{STATE}."
-    return [
-        path for path in folder.iterdir() if path.name == SETTINGS or path.name.startswith(partial)
-    ]

@@ -48,7 +48,7 @@ from .distributed import RanksLost, current_ranks
 from .folder import (
     SETTINGS,
     STATE,
-    RunLock,
+    FolderLock,
     add_evaluations,
     checkpoint_at,
     load_run_state,
@@ -69,7 +69,7 @@ class Run(TrainingRun):
 
     def __init__(
         self,
-        lock: RunLock,
+        lock: FolderLock,
         settings: Settings,
         trainer: Trainer,
         state: RunState,
@@ -363,7 +363,7 @@ def resume(
         raise ValueError(f"{folder}: there is no such folder to go on in{near}")
     if not (folder / SETTINGS).exists():
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it")
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     try:
         return _resume(lock, [*words, *format_overrides(changes)], callbacks)
     except BaseException:
@@ -371,7 +371,7 @@ def resume(
         raise
 
 
-def _resume(lock: RunLock, words: Sequence[str], callbacks: Iterable[object]) -> Run:
+def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object]) -> Run:
     folder = lock.folder
     before = settings_of(folder)
     settings = changed_settings(before, words)

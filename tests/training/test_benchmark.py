@@ -44,7 +44,7 @@ from german_whist.training.experiments.benchmark_report import (
     over_seeds,
     page,
 )
-from german_whist.training.folder import RunLock
+from german_whist.training.folder import FolderLock
 
 # Of all trainers this one starts soonest: it needs no torch.
 TINY = {
@@ -347,7 +347,7 @@ def test_signal_ends_the_training_under_way_and_none_begins(
     # A benchmark that is killed leaves no training behind, which would hold its folder.
     assert wait_for_end(worker, 30)
     assert "stopped after " in log.read_text(encoding="utf-8")
-    RunLock(run).release()
+    FolderLock(run).release()
     assert [path.name for path in run.parent.iterdir()] == ["seed-1"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from german_whist.cli import main
 from german_whist.training.experiments import jobs
 from german_whist.training.experiments.compare import Comparison, compare
-from german_whist.training.folder import RunLock
+from german_whist.training.folder import FolderLock
 from german_whist.training.presets import load_settings
 
 
@@ -237,7 +237,7 @@ def test_seeds_without_a_state_begin_unless_they_are_locked(
     assert main(words) == 2
     assert "has no runs to go on with, as seed-1: begin another" in capsys.readouterr().err
     (tmp_path / "seed-1").mkdir()
-    lock = RunLock(tmp_path / "seed-1")
+    lock = FolderLock(tmp_path / "seed-1")
     assert main(words) == 2
     lock.release()
     assert "seed-1 is being trained by process" in capsys.readouterr().out

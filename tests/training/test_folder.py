@@ -22,6 +22,7 @@ from small_runs import quiet
 
 from german_whist.agents.checkpoints import list_checkpoints, read_checkpoint
 from german_whist.cli import main
+from german_whist.common.files import partial_path
 from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training import run as runs
 from german_whist.training.callbacks.console import ConsoleLog
@@ -30,7 +31,7 @@ from german_whist.training.folder import (
     LOCK,
     OWNER,
     STATE,
-    RunLock,
+    FolderLock,
     lock_new_folder,
     lock_numbered_folder,
 )
@@ -73,7 +74,7 @@ def test_numbered_folders_of_threads_differ(tmp_path: Path) -> None:
 def test_locked_folder_is_refused_with_its_process(tmp_path: Path) -> None:
     lock = lock_new_folder(tmp_path / "run")
     message = rf"run is being trained by process {os.getpid()} on .+ since \d{{4}}-.*Ctrl-C"
-    for again in (RunLock, lock_new_folder):
+    for again in (FolderLock, lock_new_folder):
         with pytest.raises(ValueError, match=message):
             again(tmp_path / "run")
     lock.release()
@@ -86,11 +87,28 @@ def test_stale_owner_file_locks_nothing(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / LOCK).touch()
     (folder / OWNER).write_text("{")
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     (folder / OWNER).write_text("{")
     with pytest.raises(ValueError, match="is being trained by another process"):
-        RunLock(folder)
+        FolderLock(folder)
     lock.release()
+
+
+def test_resumed_run_deletes_what_a_killed_writer_left(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    start(folder, settings()).close()
+    (folder / "checkpoints").mkdir()
+    left = [
+        partial_path(folder / STATE),
+        partial_path(folder / "checkpoints" / "000000000100.safetensors"),
+    ]
+    for path in left:
+        path.write_text("half")
+    own = folder / ".notes"
+    own.touch()
+    resume(folder).close()
+    assert not any(path.exists() for path in left)
+    assert own.exists()
 
 
 def test_refused_run_changes_no_files(tmp_path: Path) -> None:
@@ -232,7 +250,7 @@ def test_second_signal_raises_and_handlers_come_back() -> None:
 
 @pytest.mark.parametrize("lock", [lock_new_folder, lock_numbered_folder])
 def test_folder_that_cannot_be_made_names_the_remedy(
-    lock: Callable[[Path], RunLock], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lock: Callable[[Path], FolderLock], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system", str(path))

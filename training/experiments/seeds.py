@@ -16,7 +16,7 @@ from ...common.signals import RunStopped
 from ..algorithms.registry import trainer_kind
 from ..api import SettingsSource, resolve_settings
 from ..callbacks.report_files import REPORT
-from ..folder import RunLock, lock_new_folder, lock_numbered_folder
+from ..folder import FolderLock, lock_new_folder, lock_numbered_folder
 from ..presets import load_settings
 from .compare import Comparison, compare
 from .jobs import Job, Log, run_jobs
@@ -73,7 +73,7 @@ def train_seeds_on(
     folder: Path, words: Sequence[str] = (), *, log: Log = print, on: str = LOCAL
 ) -> Comparison:
     """Resume all runs of a folder, here or on a cluster, and write their comparison as a page."""
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     try:
         return _train_all(folder, words, log, on)
     finally:

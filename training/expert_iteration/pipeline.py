@@ -38,7 +38,7 @@ from ...common.typing import Array
 from ...engine.rules import Rules
 from ...evaluation.packing import pack
 from ..api import train_or_go_on
-from ..folder import SETTINGS, RunLock, settings_of
+from ..folder import SETTINGS, FolderLock, settings_of
 from ..presets import PRESETS, load_settings
 from ..rollout.networks import MLP, load_layers, policy_layer_names
 from ..settings import Settings
@@ -182,7 +182,7 @@ def run_expert_iteration(
     check_begun(folder)
     remedy = "go on with its own settings, or name another folder"
     keep_settings(folder / SETTINGS, recipe, remedy)
-    lock = RunLock(folder)
+    lock = FolderLock(folder)
     try:
         if training is not None:
             train_first_policy(work, training)
