@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -42,6 +44,23 @@ def _git(folder: Path, words: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return result.stdout.strip() or None
+
+
+def code_sha256(module: str) -> str:
+    """SHA-256 of the file of an imported module, and of all files of its package if it is in one.
+
+    Empty for a module without a file.
+    """
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None:
+        return ""
+    package = getattr(sys.modules.get(module.partition(".")[0]), "__path__", ())
+    files = {Path(file), *(path for folder in package for path in Path(folder).rglob("*.py"))}
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(f"{path.name} ".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def processor_and_cores() -> str:

@@ -14,25 +14,28 @@ move may know; what it may not know is in columns whose names begin with `hidden
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.calls import call_agent, naming_faults
 from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open
-from ..agents.registry import common_rules, make_agent
+from ..agents.registry import common_rules, make_agent, parse_agent_name
 from ..common.executors import Executor, InProcessExecutor
-from ..common.files import atomic_write, check_writable, write_file
+from ..common.files import atomic_write, check_writable, remove_partial_files, write_file
 from ..common.jit.compiler import jit
+from ..common.provenance import code_sha256, package_version
 from ..common.schema import convert, read_json
 from ..common.typing import Array, JsonObject
 from ..engine.batch.batch import Batch
@@ -49,6 +52,8 @@ from ..engine.observation.suit_order import SUIT_ORDERS
 from ..engine.play import row
 from ..engine.rules import Rules, RulesLike, rules_from_mapping
 from ..engine.view import action_masks
+from ..evaluation.exploitability.action_probabilities import checked_probabilities
+from .folder import FolderLock, is_used
 
 CARD = "dataset.json"
 HANDS_IN_FILE = 1000
@@ -116,21 +121,40 @@ def columns_of(rules: Rules, extras: Sequence[str] = EXTRAS) -> dict[str, Column
 class DatasetCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a data set holds; the same command resumes one with the same card."""
 
-    format: Literal["german-whist dataset 1"] = "german-whist dataset 1"
+    format: Literal["german-whist dataset 2"] = "german-whist dataset 2"
     rules: JsonObject
-    agents: tuple[str, ...]
+    agents: Annotated[tuple[str, ...], Meta(min_length=1, max_length=SEATS)]
     weights: tuple[str, ...]
     """SHA-256 of the agents' weights."""
-    hands: int
+    code: dict[str, str]
+    """SHA-256 of the code of other packages' agents, by module."""
+    version: str
+    """Version of this package that wrote it."""
+    hands: Annotated[int, Meta(ge=1, le=10**12)]
     seed: int
     """Of the deals, which have the numbers from 0."""
-    layout: str
+    layout: Literal[SUIT_ORDERS]  # type: ignore[valid-type]
     layout_version: int = OBSERVATION_VERSION
-    extras: tuple[str, ...] = ()
+    extras: tuple[Literal[EXTRAS], ...] = ()  # type: ignore[valid-type]
+
+    def __post_init__(self) -> None:
+        checked_seed(self.seed)
+        if self.layout_version != OBSERVATION_VERSION:
+            raise ValueError(
+                f"layout_version is {self.layout_version}, and this version of the package reads "
+                f"{OBSERVATION_VERSION}"
+            )
+        if len({*self.extras}) < len(self.extras):
+            raise ValueError("extras names a column twice")
 
     @property
     def n_files(self) -> int:
         return -(-self.hands // HANDS_IN_FILE)
+
+    def deals(self, number: int) -> range:
+        """Numbers of the deals in a file."""
+        start = number * HANDS_IN_FILE
+        return range(start, min(start + HANDS_IN_FILE, self.hands))
 
     @property
     def loaded_rules(self) -> Rules:
@@ -146,6 +170,15 @@ class DatasetCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def _file_name(number: int) -> str:
     return f"hands-{number:05}.npz"
+
+
+_FILE_NAME = re.compile(r"hands-(\d{5}|[1-9]\d{5,})\.npz")
+
+
+def _files_in(folder: Path, card: DatasetCard) -> set[int]:
+    """Numbers of the files of a data set that are written."""
+    names = (_FILE_NAME.fullmatch(path.name) for path in folder.iterdir())
+    return {number for name in names if name and (number := int(name[1])) < card.n_files}
 
 
 # -- reading
@@ -165,40 +198,60 @@ class Dataset:
         self.columns = columns_of(self.card.loaded_rules, self.card.extras)
 
     @property
-    def missing(self) -> list[int]:
-        """Numbers of the files that are not written yet."""
-        numbers = range(self.card.n_files)
-        return [n for n in numbers if not (self.folder / _file_name(n)).exists()]
+    def written(self) -> set[int]:
+        """Numbers of the files that are written."""
+        return _files_in(self.folder, self.card)
 
     def files(self, *names: str) -> Iterator[dict[str, Array]]:
         """The columns of these names, by default all, of one file after another."""
         for name in names:
             checked_choice("column", name, tuple(self.columns))
-        if self.missing:
+        n_files = self.card.n_files
+        if n_missing := n_files - len(self.written):
             raise ValueError(
-                f"{self.folder} is not complete, {len(self.missing)} of {self.card.n_files} files "
-                "are missing: the command that began it goes on with it"
+                f"{self.folder} is not complete, {n_missing:,} of {n_files:,} files are missing: "
+                "the command that began it goes on with it"
             )
-        for number in range(self.card.n_files):
-            yield self._read_file(self.folder / _file_name(number), names or tuple(self.columns))
+        for number in range(n_files):
+            yield self._read_file(number, names or tuple(self.columns))
 
     def read(self, *names: str) -> dict[str, Array]:
         """The columns of these names, by default all, as arrays over all hands."""
         parts = [*self.files(*names)]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
-    def _read_file(self, path: Path, names: Sequence[str]) -> dict[str, Array]:
+    def _read_file(self, number: int, names: Sequence[str]) -> dict[str, Array]:
+        path = self.folder / _file_name(number)
         try:
             with np.load(path, allow_pickle=False) as file:
-                stored = {name: file[name] for name in names}
+                stored = {name: file[name] for name in dict.fromkeys(("deal", *names))}
+            self._check_rows(number, stored)
         except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise ValueError(
                 f"{path} cannot be read ({error}): delete it, and repeat the command that made it"
             ) from None
+        return {
+            name: np.unpackbits(stored[name], axis=1, count=column.size)
+            if (column := self.columns[name]).bits
+            else stored[name]
+            for name in names
+        }
+
+    def _check_rows(self, number: int, stored: Mapping[str, Array]) -> None:
+        """Refuse columns of other types or lengths, and rows of other deals than the file's."""
+        deals = stored["deal"]
         for name, array in stored.items():
-            if self.columns[name].bits:
-                stored[name] = np.unpackbits(array, axis=1, count=self.columns[name].size)
-        return stored
+            column = self.columns[name]
+            shape = len(deals), *column.stored_shape
+            if array.shape != shape or array.dtype != column.dtype:
+                raise ValueError(
+                    f"{name} has the shape {array.shape} and type {array.dtype}, and not {shape} "
+                    f"and {column.dtype}"
+                )
+        expected = self.card.deals(number)
+        first_rows = np.flatnonzero(np.diff(deals, prepend=~deals[:1]))
+        if not np.array_equal(deals[first_rows], np.array(expected, np.uint64)):
+            raise ValueError(f"its rows are not those of deals {expected[0]} to {expected[-1]}")
 
 
 # -- writing
@@ -222,7 +275,6 @@ def generate_dataset(
     Two agents exchange seats from deal to deal. `extras` are columns of `EXTRAS`. The same call
     goes on where an earlier one ended, with whole files.
     """
-    folder = Path(folder)
     for name, texts in (("agents", agents), ("extras", extras)):
         if isinstance(texts, str):
             raise ValueError(f"{name} is {texts!r}: give a list, as [{texts!r}]")
@@ -247,59 +299,89 @@ def generate_dataset(
         rules=loaded.as_mapping(),
         agents=tuple(agents),
         weights=tuple(file.sha256 for agent in made for file in agent.checkpoints),
+        code=_code_of(made, agents),
+        version=package_version(),
         hands=checked_count(hands, "hands"),
         seed=checked_seed(seed),
         layout=checked_choice("layout", layout, SUIT_ORDERS),
         extras=tuple(name for name in EXTRAS if name in extras),
     )
-    dataset = _begin(folder, card)
-    on_start(dataset)
-    waiting = iter(dataset.missing)
-    total = len(dataset.missing)
-    executor: Any = InProcessExecutor(_HandWriter(card, folder, made).write)
-    if workers > 1 and total > 1:
-        executor = Executor(_make_writer, (card, folder), min(workers, total))
-    with executor:
-        for done, _ in enumerate(executor.results(lambda: next(waiting, None)), 1):
-            progress(done / total)
+    folder = Path(folder)
+    with _begin(folder, card) as dataset:
+        on_start(dataset)
+        written = dataset.written
+        waiting = (number for number in range(card.n_files) if number not in written)
+        total = card.n_files - len(written)
+        executor: Any = InProcessExecutor(_HandWriter(card, folder, made).write)
+        if workers > 1 and total > 1:
+            executor = Executor(_make_writer, (card, folder), min(workers, total))
+        with executor:
+            for done, _ in enumerate(executor.results(lambda: next(waiting, None)), 1):
+                progress(done / total)
     return dataset
 
 
-def _begin(folder: Path, card: DatasetCard) -> Dataset:
-    """Make the folder of a data set, or check that it is of the same one."""
-    path, written = folder / CARD, 0
-    if path.exists():
-        dataset = Dataset(folder)
-        written = sum(1 for _ in folder.glob("hands-*.npz"))
-        for name in card.__struct_fields__:
-            before, now = getattr(dataset.card, name), getattr(card, name)
-            if before != now:
-                raise ValueError(
-                    f"{folder} is of another data set: {name} is {before!r} there and {now!r} "
-                    "here; name another folder"
-                )
-    elif folder.is_file():
+def _code_of(agents: Sequence[Agent], names: Sequence[str]) -> dict[str, str]:
+    """SHA-256 of the code of agents that are not of this package, by module."""
+    makers = [getattr(agent, "function", type(agent)) for agent in agents]
+    modules = [getattr(maker, "__module__", "") for maker in makers]
+    modules += [parse_agent_name(name)[1].partition(":")[0] for name in names]
+    own = __name__.partition(".")[0]
+    foreign = {name for name in modules if name.partition(".")[0] != own}
+    return {name: digest for name in sorted(foreign) if (digest := code_sha256(name))}
+
+
+@contextmanager
+def _begin(folder: Path, card: DatasetCard) -> Iterator[Dataset]:
+    """Make the folder of a data set, or check that it is of the same one, and lock it."""
+    path = folder / CARD
+    if folder.is_file():
         raise ValueError(f"{folder} is a file: name a folder")
-    elif folder.exists() and any(folder.iterdir()):
+    if folder.exists() and not path.exists() and any(map(is_used, folder.iterdir())):
         raise ValueError(f"{folder} is not empty: name another folder")
-    else:
-        check_writable(path, make_folder=True)
-    needed = card.bytes_per_hand * HANDS_IN_FILE * (card.n_files - written)
+    check_writable(path, make_folder=True)
+    lock = FolderLock(folder, "written")
+    try:
+        if path.exists():
+            _check_same(folder, card)
+        _check_space(folder, card)
+        if not path.exists():
+            write_file(path, json.dumps(msgspec.to_builtins(card), indent=1) + "\n")
+        yield Dataset(folder)
+    finally:
+        # Workers are ended in the middle of a file.
+        remove_partial_files(folder)
+        lock.release()
+
+
+def _check_same(folder: Path, card: DatasetCard) -> None:
+    there = Dataset(folder).card
+    for name in card.__struct_fields__:
+        before, now = getattr(there, name), getattr(card, name)
+        if before != now:
+            raise ValueError(
+                f"{folder} is of another data set: {name} is {before!r} there and {now!r} here; "
+                "name another folder"
+            )
+
+
+def _check_space(folder: Path, card: DatasetCard) -> None:
+    n_written = len(_files_in(folder, card))
+    needed = card.bytes_per_hand * HANDS_IN_FILE * (card.n_files - n_written)
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise ValueError(
             f"{folder} would need up to {needed:,} bytes more, and {free:,} are free on its disk: "
             "make room, or ask for fewer hands or columns"
         )
-    if not path.exists():
-        write_file(path, json.dumps(msgspec.to_builtins(card), indent=1) + "\n")
-    return Dataset(folder)
 
 
 def _make_writer(setup: tuple[DatasetCard, Path]) -> Callable[[int], int]:
     """The function that a worker calls with the numbers of files."""
     card, folder = setup
     made = [make_agent(name, card.loaded_rules) for name in card.agents]
+    if _code_of(made, card.agents) != card.code:
+        raise ValueError(f"the code of {', '.join(card.code)} changed since the data set was begun")
     return _HandWriter(card, folder, made).write
 
 
@@ -316,12 +398,11 @@ class _HandWriter:
 
     def write(self, number: int) -> int:
         """Write a file; returns its number of hands."""
-        start = number * HANDS_IN_FILE
-        count = min(HANDS_IN_FILE, self._card.hands - start)
+        deals = self._card.deals(number)
         with atomic_write(self._folder / _file_name(number)) as file:
-            columns = self._play(start, count)
+            columns = self._play(deals.start, len(deals))
             np.savez(file, **columns)
-        return count
+        return len(deals)
 
     def _play(self, start: int, count: int) -> dict[str, Array]:
         """All rows of the deals from `start` on, by column."""
@@ -365,10 +446,9 @@ class _HandWriter:
             with naming_faults(agent, "agent"):
                 actions[own] = call_agent(agent, views[own], rng[own], indices)
             self._check(agent, views[own], actions[own])
-            with naming_faults(agent, "agent"):
-                probs[own] = self._probabilities(agent, views[own], actions[own])
-                if VALUE in self._columns:
-                    values[own] = agent.value(views[own])
+            probs[own] = self._probabilities(agent, views[own], actions[own])
+            if VALUE in self._columns:
+                values[own] = _values(agent, views[own])
         shown = observed.shown(actions)
         order = _real_of_shown(observed.orders, masks.shape[1])
         rows = {
@@ -403,7 +483,9 @@ class _HandWriter:
             if agent.perfect_endgame:
                 _write_not_open(self._options.rules_array, views, stated)
             if stated.any():
-                probs[stated] = agent.probabilities(views[stated])
+                with naming_faults(agent, "agent"):
+                    answer: object = agent.probabilities(views[stated])
+                probs[stated] = checked_probabilities(agent, views[stated], answer)
         return probs
 
     def _check(self, agent: Agent, views: Array, actions: Array) -> None:
@@ -417,6 +499,22 @@ class _HandWriter:
                 f"agent {agent.name} played {action_text(action)} at trick {view['trick'] + 1} "
                 f"of a hand, which is not legal: {allowed} are"
             )
+
+
+def _values(agent: Agent, views: Array) -> Array:
+    """The agent's estimates of the payoff in these views."""
+    with naming_faults(agent, "agent"):
+        answer: object = agent.value(views)
+    values = np.asarray(answer)
+    if values.shape != (len(views),) or values.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{agent.name} gives values of the shape {values.shape} and type {values.dtype} for "
+            f"{len(views)} views: give a number for each"
+        )
+    largest = np.finfo(np.float32).max
+    for value in values[~(np.abs(values) <= largest)].tolist():
+        raise ValueError(f"{agent.name} gives the value {value}: give finite numbers of 32 bits")
+    return values
 
 
 def _real_of_shown(orders: Array, n_actions: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import namedtuple
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,13 +12,16 @@ import pytest
 
 from german_whist import Game, View, load_agent, network_inputs
 from german_whist.agents import Agent
+from german_whist.common.files import partial_path
 from german_whist.engine.batch.batch import Batch
 from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.kernels import REAL, Moves
 from german_whist.engine.dtypes import OVER
 from german_whist.engine.endgame import moves_of
+from german_whist.engine.view import action_masks
 from german_whist.training import datasets
 from german_whist.training.datasets import EXTRAS, Dataset, generate_dataset
+from german_whist.training.folder import FolderLock
 from support import with_other_hidden_cards
 
 
@@ -161,7 +165,7 @@ def test_an_interrupted_data_set_goes_on(tmp_path: Path, monkeypatch: Any) -> No
     with pytest.raises(KeyboardInterrupt):
         generate_dataset(["random", "counting"], tmp_path / "part", progress=stop, **options)
     part = Dataset(tmp_path / "part")
-    assert part.missing == [1, 2]
+    assert part.written == {0}
     with pytest.raises(ValueError, match="is not complete, 2 of 3 files are missing"):
         part.read()
     written = (tmp_path / "part" / "hands-00000.npz").stat().st_mtime_ns
@@ -244,6 +248,64 @@ def test_bad_requests_are_refused(
         generate_dataset(agents, tmp_path / "data", **{"hands": 3, **options})
 
 
+class Answers(Agent):
+    """Plays its lowest card, and states what a test has it state."""
+
+    stated: ClassVar[Any] = None
+    valued: ClassVar[Any] = None
+
+    def act(self, views: Any, rng: Any) -> Any:
+        return action_masks(self.rules_array, views, self.rules.actions).argmax(1)
+
+    def probabilities(self, views: Any) -> Any:
+        actions = self.act(views, None)
+        probs = np.eye(self.rules.actions)[actions]
+        return probs if self.stated is None else self.stated(probs)
+
+    def value(self, views: Any) -> Any:
+        return np.zeros(len(views)) if self.valued is None else self.valued(len(views))
+
+
+@pytest.mark.parametrize(
+    ("stated", "sentence"),
+    [
+        (lambda probs: probs * np.nan, "Answers gives the probabilities .*nan.* are legal"),
+        (lambda probs: probs - 0.5 * np.roll(probs, 1) + 0.5 * probs, "from 0 to 1"),
+        (lambda probs: np.roll(probs, 26, axis=1), "those of illegal actions 0"),
+        (lambda probs: 2 * probs, "their sum 1"),
+        (lambda probs: probs[:, :5], r"gives probabilities of the shape \(3, 5\)"),
+        (lambda probs: [*"abc"], "gives probabilities of the shape .* and type <U1"),
+    ],
+)
+def test_data_set_refuses_what_is_no_distribution(
+    stated: Any, sentence: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(Answers, "stated", staticmethod(stated))
+    with pytest.raises(ValueError, match=sentence):
+        generate_dataset([f"{__name__}:Answers"], tmp_path / "data", hands=3, rules="2x4-h2")
+    assert not Dataset(tmp_path / "data").written
+
+
+@pytest.mark.parametrize(
+    ("valued", "sentence"),
+    [
+        (lambda count: np.full(count, np.nan), "Answers gives the value nan: give finite"),
+        (lambda count: np.full(count, 1e300), r"gives the value 1e\+300"),
+        (lambda count: np.zeros(()), r"gives values of the shape \(\) and type float64 for 3"),
+        (lambda count: [*"abc"], "gives values of the shape .* and type <U1"),
+    ],
+)
+def test_data_set_refuses_values_that_are_not_finite(
+    valued: Any, sentence: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    name, options = f"{__name__}:Answers", {"hands": 3, "rules": "2x4-h2", "extras": ["value"]}
+    data = generate_dataset([name], tmp_path / "finite", **options).read()
+    assert not data["value"].any()
+    monkeypatch.setattr(Answers, "valued", staticmethod(valued))
+    with pytest.raises(ValueError, match=sentence):
+        generate_dataset([name], tmp_path / "data", **options)
+
+
 def test_other_folders_and_full_disks_are_refused(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "file").write_text("")
@@ -270,6 +332,114 @@ def test_other_folders_and_full_disks_are_refused(tmp_path: Path, monkeypatch: A
             generate_dataset(["random"], tmp_path / "more", hands=hands)
     monkeypatch.undo()
     assert generate_dataset(["random"], tmp_path / "more", hands=2, rules="2x4-h2").card.hands == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("hands", 10**30, "it has to be a whole number of at least 1 and at most 1000000000000"),
+        ("hands", 0, "hands is 0: it has to be a whole number of at least 1"),
+        ("hands", -5, "hands is -5: it has to be a whole number of at least 1"),
+        ("hands", 10**12, "is not complete, 999,999,999 of 1,000,000,000 files are missing"),
+        ("hands", 1, "its rows are not those of deals 0 to 0"),
+        ("hands", 3, "its rows are not those of deals 0 to 2"),
+        ("seed", -1, "seed is -1: it has to be from 0"),
+        ("seed", 2**64, "seed is"),
+        ("layout", "trumps", "layout is 'trumps': it has to be one of raw, trump-first"),
+        ("layout_version", 2, "layout_version is 2, and this version of the package reads"),
+        ("extras", ["values"], "it has to be one of endgame_cost, hidden_opponent_hand"),
+        ("extras", ["value", "value"], "extras names a column twice"),
+        ("extras", ["value"], "value is not a file in the archive"),
+        ("agents", [], "agents"),
+        ("agents", ["random"] * 3, "agents"),
+        ("format", "german-whist dataset 1", "format is 'german-whist dataset 1'"),
+    ],
+)
+def test_data_set_refuses_a_card_that_was_changed(
+    field: str, value: object, sentence: str, tmp_path: Path
+) -> None:
+    dataset = generate_dataset(["random"], tmp_path, hands=2, rules="2x4-h2")
+    assert len({*dataset.read("deal")["deal"].tolist()}) == 2
+    card = json.loads((tmp_path / "dataset.json").read_text())
+    (tmp_path / "dataset.json").write_text(json.dumps({**card, field: value}))
+    with pytest.raises(ValueError, match=sentence):
+        Dataset(tmp_path).read()
+
+
+def test_data_set_refuses_files_whose_rows_do_not_fit(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(datasets, "HANDS_IN_FILE", 2)
+    dataset = generate_dataset(["random"], tmp_path, hands=4, rules="2x4-h2")
+    path, other = (tmp_path / f"hands-0000{number}.npz" for number in (0, 1))
+    columns = dict(np.load(path))
+    changed = {
+        "action": columns["action"][:-1],
+        "probabilities": columns["probabilities"].astype(np.float32),
+        "observation": columns["observation"][:, 1:],
+        "deal": columns["deal"][::-1],
+    }
+    for name, array in changed.items():
+        np.savez(path, **{**columns, name: array})
+        with pytest.raises(ValueError, match=f"cannot be read .({name} has the shape|its rows)"):
+            dataset.read(name)
+    path.write_bytes(other.read_bytes())
+    with pytest.raises(ValueError, match="its rows are not those of deals 0 to 1"):
+        dataset.read("action")
+
+
+def test_resumed_data_set_refuses_another_version_of_a_module(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(datasets, "HANDS_IN_FILE", 4)
+    monkeypatch.chdir(tmp_path)
+    package = tmp_path / "my_players"
+    package.mkdir()
+    code = "from .lowest import act\ndef play(views, rng):\n    return act(views)\n"
+    (package / "__init__.py").write_text(code)
+    lowest = package / "lowest.py"
+    lowest.write_text("def act(views):\n    return choose(views['hand'])\n")
+    lowest.write_text(
+        "import numpy as np\nfrom german_whist.engine.rules import load_rules\n"
+        "from german_whist.engine.view import action_masks\n"
+        "def act(views):\n"
+        "    return action_masks(load_rules('2x4-h2').array(None), views, 52).argmax(1)\n"
+    )
+
+    def stop(fraction: float) -> None:
+        raise KeyboardInterrupt
+
+    options: dict[str, Any] = {"hands": 6, "rules": "2x4-h2"}
+    with pytest.raises(KeyboardInterrupt):
+        generate_dataset(["my_players:play"], tmp_path / "data", progress=stop, **options)
+    text = lowest.read_text()
+    lowest.write_text(text.replace(".argmax(1)", "[:, ::-1].argmax(1)"))
+    with pytest.raises(ValueError, match=r"code is {'my_players': '.*'} there and {'my_players'"):
+        generate_dataset(["my_players:play"], tmp_path / "data", **options)
+    lowest.write_text(text)
+    resumed = generate_dataset(["my_players:play"], tmp_path / "data", **options)
+    assert len(np.unique(resumed.read("deal")["deal"])) == 6
+
+
+def test_resumed_data_set_deletes_what_killed_writers_left(tmp_path: Path) -> None:
+    generate_dataset(["random"], tmp_path, hands=2, rules="2x4-h2")
+    left = [partial_path(tmp_path / name) for name in ("hands-00000.npz", "dataset.json")]
+    own = tmp_path / ".notes"
+    for path in (*left, own):
+        path.touch()
+    generate_dataset(["random"], tmp_path, hands=2, rules="2x4-h2")
+    assert not any(path.exists() for path in left)
+    assert own.exists()
+    # Killed before it was described.
+    (tmp_path / "new").mkdir()
+    partial_path(tmp_path / "new" / "dataset.json").touch()
+    generate_dataset(["random"], tmp_path / "new", hands=2, rules="2x4-h2").read()
+
+
+def test_second_writer_of_a_data_set_is_refused(tmp_path: Path) -> None:
+    lock = FolderLock(tmp_path)
+    with pytest.raises(ValueError, match=r"is being written by process .* lose nothing"):
+        generate_dataset(["random"], tmp_path, hands=2, rules="2x4-h2")
+    lock.release()
+    generate_dataset(["random"], tmp_path, hands=2, rules="2x4-h2")
 
 
 def test_the_command_tells_the_size_before_and_after(tmp_path: Path, whist: Any) -> None:

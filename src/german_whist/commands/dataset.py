@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{_megabytes(card.hands * card.bytes_per_hand)} MB of {_megabytes(free)} MB free",
             flush=True,
         )
-        if written := card.n_files - len(dataset.missing):
+        if written := len(dataset.written):
             print(f"{written:,} files are there already", flush=True)
 
     with Progress("playing") as progress:
