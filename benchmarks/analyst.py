@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from german_whist.agents import Agent, agent_key, decision_streams, make_agent
-from german_whist.common.markdown import markdown_table
+from german_whist.common.markup import markdown_table
 from german_whist.common.typing import Array
 from german_whist.engine.batch.batch import Batch
 from german_whist.engine.batch.config import options_from

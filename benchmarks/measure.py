@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from german_whist.common.markdown import markdown_table
+from german_whist.common.markup import markdown_table
 
 ROUNDS = 5
 

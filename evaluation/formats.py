@@ -1,9 +1,8 @@
-"""Text of metrics: percentages, signed numbers with their intervals, times; text in Markdown."""
+"""Text of metrics: percentages, signed numbers with their intervals, times."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 from .statistics import Estimate
@@ -64,23 +63,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
-
-
-_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
-# An underscore within a word, as paths have them, marks nothing.
-_MARKUP = re.compile(r"[\\`*~\[\]<>&|]|(?<!\w)_|_(?!\w)")
-
-
-def markdown_text(text: str) -> str:
-    """Text as Markdown that shows it as it is, on one line: names and messages may be anyone's."""
-    one_line = " ".join(text.splitlines())
-    return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), one_line)
-
-
-def markdown_code(text: str, in_table: bool = False) -> str:
-    """Text as code in Markdown, on one line, whatever backticks it contains."""
-    one_line = " ".join(text.splitlines())
-    fence = "`" * (1 + max(map(len, re.findall("`+", one_line)), default=0))
-    pad = " " if "`" in one_line else ""
-    code = f"{fence}{pad}{one_line}{pad}{fence}"
-    return code.replace("|", "\\|") if in_table else code

@@ -23,7 +23,7 @@ import numpy as np
 
 from german_whist.agents.checkpoints import model_file, read_card
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
-from german_whist.common.markdown import markdown_table
+from german_whist.common.markup import markdown_table
 from german_whist.engine.rules import named_rules
 from german_whist.evaluation import Result
 from german_whist.evaluation.elo import ELO_SCALE

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import griffe
 
-from german_whist.common.markdown import markdown_table
+from german_whist.common.markup import markdown_table
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "german_whist"

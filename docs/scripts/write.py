@@ -22,7 +22,7 @@ from message_types import message_types
 from msgspec import NODEFAULT, inspect, structs
 
 from german_whist.cli import COMMANDS, parser_of
-from german_whist.common.markdown import markdown_table
+from german_whist.common.markup import markdown_table
 from german_whist.common.settings import CheckedSettings, format_value, list_settings
 from german_whist.engine.describe import Chapter, chapters
 from german_whist.engine.observation.history import (

@@ -15,7 +15,7 @@ from itertools import accumulate
 import numpy as np
 
 from ...common.jit.compiler import forceinline, jit
-from ...common.markdown import markdown_table
+from ...common.markup import markdown_table
 from ..bitset import NO_CARDS, ONE, bit, write_bits
 from ..cards import N_CARDS
 from ..dtypes import EXCHANGE, KEPT_HAND, MAX_TRICKS, NO_CARD, NO_TRUMP, TOOK_BLIND

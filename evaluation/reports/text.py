@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...common.markdown import markdown_table
+from ...common.markup import markdown_code, markdown_table, markdown_text
 from ...common.serialization import csv_text
 from ..formats import (
     duration,
     in_columns,
-    markdown_code,
-    markdown_text,
     milliseconds,
     number_with_interval,
     percent,

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from ...agents.registry import make_agent
-from ...common.markdown import markdown_table
+from ...common.markup import markdown_table
 from ...common.typing import Array, JsonObject
 from ...engine.rules import Rules, load_rules
 from ...evaluation import Estimate

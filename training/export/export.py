@@ -29,7 +29,7 @@ from ...agents.checkpoints import (
     write_checkpoint,
 )
 from ...common.files import check_writable, write_file
-from ...common.markdown import markdown_table
+from ...common.markup import markdown_table
 from ...common.suggestions import not_installed
 from ...engine.observation.spec import spec_of
 from ...engine.rules import RulesLike
