@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import secrets
@@ -143,6 +144,28 @@ def remove_partial_files(folder: Path) -> None:
     """Delete what killed writers left in a folder, in which nothing else writes now."""
     for path in filter(is_partial, folder.iterdir()):
         path.unlink(missing_ok=True)
+
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9+][A-Za-z0-9+._-]{0,99}")
+# Windows reads these as devices, with any ending.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+def file_name(text: str) -> str:
+    """A text of others as the name of a file or folder, or as a part of one: no path.
+
+    A plain name stays as it is, and blanks become dashes. Any other text becomes a plain name with
+    the start of its hash, so that different texts have different names.
+
+    >>> file_name("wins against random"), file_name("../../etc")
+    ('wins-against-random', 'etc-74ccf3c5')
+    """
+    name = text if "-" in text else text.replace(" ", "-")
+    if _PLAIN_NAME.fullmatch(name) and not _DEVICE.fullmatch(name) and not name.endswith("."):
+        return name
+    plain = re.sub(r"[^A-Za-z0-9+._-]+", "-", text).strip("-.")[:60]
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain}-{digest}".lstrip("-")
 
 
 def write_file(path: Path, content: str | bytes) -> None:

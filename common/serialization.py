@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from .markup import printable
 from .typing import JsonObject
 
 if TYPE_CHECKING:
     import pandas
+
+_FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 class JsonStruct(Struct, frozen=True):
@@ -24,13 +27,32 @@ class JsonStruct(Struct, frozen=True):
 
 
 def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows as CSV, with a column for each name in any of them."""
+    """Rows as CSV, with a column for each name in any of them.
+
+    A text that a spreadsheet would compute, as `=1+1`, begins with an apostrophe.
+    """
     text = io.StringIO()
     names = dict.fromkeys(name for row in rows for name in row)
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_csv_cell(name) for name in names])
+    writer.writerows([_csv_cell(row.get(name, "")) for name in names] for row in rows)
     return text.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    value = printable(value)
+    is_formula = value.lstrip().startswith(_FORMULA_STARTS) and not _is_number(value)
+    return f"'{value}" if is_formula else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def data_frame(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:

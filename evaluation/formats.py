@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..common.markup import one_line
 from .statistics import Estimate
 
 
@@ -48,7 +49,7 @@ def milliseconds(value: float | None) -> str:
 
 def in_columns(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """A table as lines; the first `left` columns are left-aligned, the others right-aligned."""
-    lines = [header, *rows]
+    lines = [[*map(one_line, cells)] for cells in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     align = [str.ljust] * left + [str.rjust] * (len(widths) - left)
     return [

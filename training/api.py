@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..common.markup import printable
 from ..common.serialization import JsonStruct, data_frame
 from ..common.settings import format_overrides, parse_overrides
 from ..common.signals import RunStopped, SignalGuard
@@ -54,7 +55,7 @@ class Trained(JsonStruct, frozen=True, kw_only=True):
         """The final evaluation and the paths of the results, as lines of text."""
         table = results_table(self.checkpoint)
         endgame = endgame_player(settings_of(self.folder))
-        return f"{table}\nendgame: {endgame}\n{self.checkpoint}\n{self.folder / REPORT}"
+        return printable(f"{table}\nendgame: {endgame}\n{self.checkpoint}\n{self.folder / REPORT}")
 
 
 SettingsSource = Settings | Mapping[str, object] | str | Path | None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape
-
+from ...common.markup import html_text
 from .shapes import Box, Item, Scene, Shape, Text
 
 _FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
@@ -15,7 +14,7 @@ def svg_of(scene: Scene) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {scene.width} {scene.height}" '
         f'width="{scene.width}" height="{scene.height}" role="img" font-family="{_FONT}">'
     )
-    body = [f"<title>{escape(scene.title)}</title>", *map(_element, scene.items)]
+    body = [f"<title>{html_text(scene.title)}</title>", *map(_element, scene.items)]
     return "\n".join([head, *body, "</svg>"]) + "\n"
 
 
@@ -43,5 +42,5 @@ def _element(item: Item) -> str:
     return (
         f'<text x="{_number(item.x)}" y="{_number(item.y)}" font-size="{_number(item.size)}" '
         f'fill="{item.fill}" text-anchor="{item.anchor}" dominant-baseline="central"{weight}>'
-        f"{escape(item.text)}</text>"
+        f"{html_text(item.text)}</text>"
     )

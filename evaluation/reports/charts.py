@@ -10,8 +10,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import NamedTuple, TypeVar
+
+from ...common.markup import html_text
 
 T = TypeVar("T")
 
@@ -91,7 +92,7 @@ def page(title: str, parts: Sequence[str]) -> str:
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>{escape(title)}</title>"
+        f"<title>{html_text(title)}</title>"
         f"<style>{_STYLE} h1 {{ overflow-wrap: anywhere; }}</style></head>"
         f"<body><main>{''.join(parts)}</main></body></html>\n"
     )
@@ -112,7 +113,7 @@ def standalone(svg: str, names: Sequence[str]) -> str:
     head, _, body = svg.partition(">")
     _, _, width, height = re.findall(r'viewBox="(\S+) (\S+) (\S+) (\S+)"', head)[0]
     legend = "".join(
-        f'<tspan dx="14" class="on {line_of(number)}">● {escape(name)}</tspan>'
+        f'<tspan dx="14" class="on {line_of(number)}">● {html_text(name)}</tspan>'
         for number, name in enumerate(names)
     )
     return (
@@ -129,7 +130,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
     def line(kind: str, cells: Sequence[str]) -> str:
         attributes = [' class="left"' if 0 < i < left else "" for i in range(len(cells))]
         return "".join(
-            f"<{kind}{attribute}>{escape(cell)}</{kind}>"
+            f"<{kind}{attribute}>{html_text(cell)}</{kind}>"
             for attribute, cell in zip(attributes, cells, strict=True)
         )
 
@@ -146,7 +147,7 @@ def line_of(number: int) -> str:
 def keys(names: Sequence[str]) -> str:
     """An HTML legend of a chart's colours."""
     return " ".join(
-        f'<span class="key" style="background:var(--{line_of(number)})"></span>{escape(name)}'
+        f'<span class="key" style="background:var(--{line_of(number)})"></span>{html_text(name)}'
         for number, name in enumerate(names)
     )
 
@@ -161,7 +162,7 @@ class Drawing:
         self.width, self.height = width, height
         self._parts = [
             f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" '
-            f'aria-label="{escape(label)}">'
+            f'aria-label="{html_text(label)}">'
         ]
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
@@ -181,7 +182,7 @@ class Drawing:
         style: str = "",
     ) -> None:
         """Add a rectangle; `tip` is its tooltip."""
-        title = f"<title>{escape(tip)}</title>" if tip else ""
+        title = f"<title>{html_text(tip)}</title>" if tip else ""
         attribute = f' style="{style}"' if style else ""
         self._parts.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" '
@@ -189,7 +190,7 @@ class Drawing:
         )
 
     def dot(self, x: float, y: float, kind: str, tip: str = "", size: float = 4.5) -> None:
-        title = f"<title>{escape(tip)}</title>" if tip else ""
+        title = f"<title>{html_text(tip)}</title>" if tip else ""
         self._parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" class="{kind}">{title}</circle>'
         )
@@ -205,7 +206,7 @@ class Drawing:
         """Add text; `y` is its vertical centre."""
         self._parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" dy="0.35em" text-anchor="{anchor}" '
-            f'class="{kind}">{escape(text)}</text>'
+            f'class="{kind}">{html_text(text)}</text>'
         )
 
     def __str__(self) -> str:

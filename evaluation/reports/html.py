@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from urllib.parse import quote
 
+from ...common.markup import html_text
 from ...engine.rules import Rules
 from ..formats import number_with_interval, percent_with_interval
 from ..results import Pairing, Result
@@ -16,11 +16,14 @@ def as_html(result: Result, rules: Rules, replays: str = "") -> str:
     """The report; `replays` is the address of a page with hands to look at."""
     ladder = result.ladder
     heading = "Ladder" if ladder is not None else f"{result.agents[0]} in the arena"
-    parts = [f"<h1>{escape(heading)}</h1>", f'<p class="soft">{escape(title_of(result))}.</p>']
-    parts += [f'<p class="note">{escape(note)}</p>' for note in result.notes]
+    parts = [
+        f"<h1>{html_text(heading)}</h1>",
+        f'<p class="soft">{html_text(title_of(result))}.</p>',
+    ]
+    parts += [f'<p class="note">{html_text(note)}</p>' for note in result.notes]
     if replays:
         about = "Replays: the worst deals, and the least likely cards"
-        parts.append(f'<p><a href="{escape(quote(replays))}">{about}</a></p>')
+        parts.append(f'<p><a href="{html_text(quote(replays))}">{about}</a></p>')
     if ladder is not None:
         rows = ladder.ranked()
         parts += ["<h2>Ratings</h2>", charts.card(plots.intervals(rows, 1000.0, "", "Elo", 0))]
@@ -59,7 +62,7 @@ _KEY = (
 def _course(pairing: Pairing, rules: Rules, opened: bool) -> str:
     foreplay = rules.foreplay_tricks
     head = (
-        f"<summary><b>{escape(pairing.agent)} – {escape(pairing.opponent)}</b>: "
+        f"<summary><b>{html_text(pairing.agent)} – {html_text(pairing.opponent)}</b>: "
         f"{percent_with_interval(pairing.win_rate)}, margin {number_with_interval(pairing.margin)}"
         "</summary>"
     )
@@ -78,15 +81,17 @@ def _course(pairing: Pairing, rules: Rules, opened: bool) -> str:
 
 
 def _table(table: Table) -> str:
-    note = f'<p class="soft">{escape(table.note)}</p>' if table.note else ""
+    note = f'<p class="soft">{html_text(table.note)}</p>' if table.note else ""
     rows = charts.table(table.header, table.rows, table.left)
-    return charts.card(f"<h3>{escape(table.title)}</h3>{rows}{note}")
+    return charts.card(f"<h3>{html_text(table.title)}</h3>{rows}{note}")
 
 
 def _origin(result: Result) -> list[str]:
     lines = []
     for line in origin_of(result):
         label, _, code = line.removeprefix("- ").partition("`")
-        text = escape(label) + (f"<code>{escape(code.strip('`').strip())}</code>" if code else "")
+        text = html_text(label) + (
+            f"<code>{html_text(code.strip('`').strip())}</code>" if code else ""
+        )
         lines.append(f"<p>{text}</p>")
     return lines

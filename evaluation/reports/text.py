@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...common.markup import markdown_code, markdown_table, markdown_text
+from ...common.markup import markdown_code, markdown_table, markdown_text, printable
 from ...common.serialization import csv_text
 from ..formats import (
     duration,
@@ -203,7 +203,7 @@ def as_text(result: Result) -> str:
     parts += [_text_table(table) for table in tables_of(result)]
     parts += [f"Note: {note}" for note in result.notes]
     parts.append(f"The same again: --seed {result.seed} --key {result.key}")
-    return "\n\n".join(parts)
+    return printable("\n\n".join(parts))
 
 
 def _text_table(table: Table) -> str:
@@ -214,7 +214,7 @@ def _text_table(table: Table) -> str:
 def as_markdown(result: Result, heading: str = "Ladder", about: str = "") -> str:
     parts = [f"# {markdown_text(heading)}"]
     if about:
-        parts.append(about.strip().replace("<", "&lt;"))
+        parts.append(printable(about.strip()).replace("<", "&lt;"))
     title = title_of(result)
     parts.append(markdown_text(title[0].upper() + title[1:]) + ".")
     for table in tables_of(result):

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from . import __version__
 from .common.console import DEBUG, lasting_streams, show_traceback
+from .common.markup import printable
 from .common.signals import END_SIGNALS, is_left_alone
 from .common.suggestions import suggest
 from .common.trust import restricted_to
@@ -220,9 +221,9 @@ def _run(words: list[str], signals: list[int]) -> int:
     except Exception as error:
         show_traceback()
         if signals:
-            print(f"stopped ({error})", file=sys.stderr)
+            print(printable(f"stopped ({error})"), file=sys.stderr)
             return 128 + signals[-1]
-        print(f"{title}: {_sentence(error)}", file=sys.stderr)
+        print(printable(f"{title}: {_sentence(error)}"), file=sys.stderr)
         return _USAGE_ERROR if isinstance(error, (ValueError, OSError)) else _FAILURE
 
 

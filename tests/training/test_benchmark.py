@@ -173,6 +173,18 @@ def test_players_are_evaluated_on_deals_not_trained_on(
     assert not deals(job.seed) & deals(seed)
 
 
+def test_algorithm_that_is_named_like_a_path_stays_in_the_folder(tmp_path: Path) -> None:
+    rules = tmp_path / "own.yaml"
+    fields = {"name": "../own", "suits": 2, "ranks": 4, "hand": 2}
+    rules.write_text(yaml.safe_dump(fields), encoding="utf-8")
+    path = written(
+        tmp_path / "tiny.yaml", rules=[str(rules)], algorithms={"../../x": {"trainer": "cfr"}}
+    )
+    (job, *_) = load_benchmark(path).jobs(tmp_path / "found")
+    assert job.folder.resolve().is_relative_to(tmp_path / "found")
+    assert len(job.folder.relative_to(tmp_path / "found").parts) == 3
+
+
 @pytest.mark.usefixtures("no_tensorboard")
 def test_interrupted_job_comes_to_the_same_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -408,6 +420,43 @@ def test_results_that_are_given_twice_count_once(
     assert "| `ppo` | 512, 2.0 s, 3 seeds |" in output
 
 
+def test_names_in_a_strangers_results_have_no_effect(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    algorithm, metric = "<script>x</script>|`\n# \x1b[2J", "x/../../../pwned\n|<b>"
+    results = [
+        Result(
+            rules="2x4-h2",
+            algorithm=algorithm,
+            seed=seed,
+            points=[Point(256 * n, float(n), {metric: 0.1 / n}) for n in (1, 2)],
+        )
+        for seed in (1, 2, 3)
+    ]
+    folder = tmp_path / "shown"
+    path = tmp_path / "theirs.jsonl"
+    path.write_bytes(b"\n".join(map(msgspec.json.encode, results)))
+    assert main(["benchmark", str(path), "--folder", str(folder)]) == 0
+    assert {each.name for each in tmp_path.iterdir()} == {"shown", "theirs.jsonl"}
+    names = {each.name for each in folder.iterdir()}
+    assert len(names) == 3
+    assert all(name.startswith("benchmark") for name in names)
+    markdown = (folder / "benchmark.md").read_text(encoding="utf-8")
+    assert re.findall(r"<(script|b)>", re.sub(r"(`+).*?\1", "", markdown)) == []
+    tables = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert all(line.replace("\\|", "").count("|") == 3 for line in tables)
+    assert "\n# " not in markdown
+    assert all(name in markdown for name in names if name.endswith(".svg"))
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_metrics_that_would_share_a_chart_are_refused() -> None:
+    values = {"wins against a": 0.1, "wins-against-a": 0.2}
+    result = Result(rules="2x4-h2", algorithm="x", seed=1, points=[Point(1, 1.0, values)])
+    with pytest.raises(ValueError, match="two metrics have the chart benchmark-2x4-h2-wins"):
+        draw_charts([result])
+
+
 def test_trainer_cannot_have_the_name_of_a_published_row() -> None:
     with pytest.raises(SettingsError, match="mine:ppo: published results are called 'ppo', too"):
         load_benchmark("exact", ["mine:ppo"])
@@ -460,6 +509,10 @@ def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:
         ({"rule": []}, "'rule' is not a part of a benchmark; did you mean 'rules'?"),
         ({"rules": ["2x4-h7"]}, "2x4-h7"),
         ({"rules": ["2x4-h2", "2x4-h2"]}, "rules: '2x4-h2' is there twice: name each"),
+        (
+            {"algorithms": {"a b": {"trainer": "cfr"}, "a-b": {"trainer": "cfr"}}},
+            "algorithms: 'a b' and 'a-b' would share a folder, a-b: give one of them another",
+        ),
         ({"algorithms": {"cfr": {"seeds": 2}}}, "seeds is 2: it has to be a whole number of at"),
         ({"algorithms": {"cfr": {"rules": ["2x4-h7"]}}}, "2x4-h7"),
         (

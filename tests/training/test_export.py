@@ -198,6 +198,7 @@ def test_export_of_a_folder_writes_policy_and_model_card(tmp_path: Path, whist: 
     assert len(metrics) == len(card.evaluations) > 0
     assert card.sha256 in body
     assert all(command in body for command in card.commands)
+    assert body.count("```") == 8
     one, other = load_agent("champion-1"), load_agent(hub)
     view = Game(seed=4).view()
     assert one.probabilities(view) == pytest.approx(other.probabilities(view))

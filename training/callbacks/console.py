@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from ...common.markup import one_line, printable
 from ..run_state import EvaluationResult
 from .base import Callback, TrainingRun
 from .evaluation import curve_of, result_row
@@ -57,6 +58,7 @@ class ConsoleLog(Callback):
         self._estimate = TimeEstimate()
 
     def write(self, text: str) -> None:
+        text = printable(text)
         words = [time.strftime("%Y-%m-%d %H:%M:%S"), text] if self._timestamps else [text]
         print(*words, file=self._out, flush=True)
 
@@ -97,7 +99,9 @@ def _main_metrics(metrics: Mapping[str, float]) -> list[tuple[str, str]]:
     if names:
         return [(name, f"{metrics[name]:.3f}") for name in names]
     return [
-        (name, f"{value:.4g}") for name, value in metrics.items() if name != "decisions_per_second"
+        (one_line(name), f"{value:.4g}")
+        for name, value in metrics.items()
+        if name != "decisions_per_second"
     ][:3]
 
 
@@ -113,7 +117,7 @@ class LiveDisplay(ConsoleLog):
         self._live.start()
 
     def write(self, text: str) -> None:
-        self._live.console.print(text, highlight=False, markup=False)
+        self._live.console.print(printable(text), highlight=False, markup=False)
 
     def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
         self._estimate.add(time.monotonic(), run.trainer.decisions)
@@ -158,8 +162,9 @@ def _panel(run: TrainingRun, metrics: Mapping[str, float], estimate: TimeEstimat
     latest = {curve_of(result.title): result for result in run.evaluations}
     for result in latest.values():
         title, win_rate, *_ = result_row(result)
-        grid.add_row(f"against {escape(title)}", f"{win_rate} at {result.decisions:,}")
-    return Panel(grid, title=escape(str(run.folder)), expand=False)
+        against = escape(one_line(title))
+        grid.add_row(f"against {against}", f"{win_rate} at {result.decisions:,}")
+    return Panel(grid, title=escape(one_line(str(run.folder))), expand=False)
 
 
 def make_display() -> ConsoleLog:

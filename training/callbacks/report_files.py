@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 import msgspec
@@ -13,6 +12,7 @@ from ...agents.base import EXACT_SOLVER, OWN_POLICY
 from ...agents.checkpoints import FOLDER, WEIGHTS
 from ...agents.perfect_endgame import EndgamePlayer
 from ...common.files import write_file
+from ...common.markup import html_text
 from ...common.serialization import csv_text
 from ...evaluation.reports import charts as pictures
 from ..run_state import EvaluationResult
@@ -40,7 +40,7 @@ def write_report(
     results: Sequence[EvaluationResult],
 ) -> None:
     name = path.parent.name
-    parts = [f"<h1>{escape(name)}</h1><p class='soft'>{escape(settings.about)}</p>"]
+    parts = [f"<h1>{html_text(name)}</h1><p class='soft'>{html_text(settings.about)}</p>"]
     if results:
         # Not of its earlier checkpoints: each evaluation has another one, a stronger one.
         drawn = [result for result in results if not result.opponent.startswith(f"{ITSELF}@")]
@@ -52,8 +52,8 @@ def write_report(
         parts.append(pictures.card(table))
         checkpoint, endgame = f"{FOLDER}/DECISIONS{WEIGHTS}", endgame_player(settings)
         parts.append(
-            f"<p class='soft'>Each row is of the checkpoint {escape(checkpoint)}, "
-            f"its decisions written with twelve digits. Endgame: {escape(endgame)}.</p>"
+            f"<p class='soft'>Each row is of the checkpoint {html_text(checkpoint)}, "
+            f"its decisions written with twelve digits. Endgame: {html_text(endgame)}.</p>"
         )
     replays = path.with_name(REPLAYS)
     title = f'<a href="{REPLAYS}">Replays</a>' if replays.exists() else "Replays"
@@ -61,7 +61,7 @@ def write_report(
     command = shlex.join(["german-whist", *words])
     parts.append(
         f"<p>{title} of the worst deals, and of the least likely cards: "
-        f"<code>{escape(command)}</code> writes them.</p>"
+        f"<code>{html_text(command)}</code> writes them.</p>"
     )
     plots: list[str] = []
     for key, about in LEARNING:
@@ -69,11 +69,11 @@ def write_report(
         if points:
             curve = {key: pictures.Curve(pictures.thinned(points))}
             picture = pictures.curves(curve, "decisions", key, width=480, height=240)
-            plots.append(pictures.figure(picture, escape(about)))
+            plots.append(pictures.figure(picture, html_text(about)))
     if plots:
         parts += ["<h2>Learning</h2><section class='side'>", *plots, "</section>"]
     parts.append(
-        f"<details><summary>Settings</summary><pre>{escape(settings.as_yaml())}</pre></details>"
+        f"<details><summary>Settings</summary><pre>{html_text(settings.as_yaml())}</pre></details>"
     )
     write_file(path, pictures.page(name, parts))
 

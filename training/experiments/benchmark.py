@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from time import process_time
 from typing import Annotated
@@ -20,7 +21,8 @@ import msgspec
 from ...agents.checkpoints import FOLDER, find_checkpoint, list_checkpoints
 from ...agents.registry import make_agent
 from ...common.executors import LOCAL
-from ...common.files import write_file
+from ...common.files import file_name, write_file
+from ...common.markup import one_line
 from ...common.schema import convert, read_json
 from ...common.settings import (
     CheckedSettings,
@@ -112,8 +114,15 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
         super().__post_init__()
         names = [load_rules(rules).name for rules in self.rules]
         for name in names:
-            if names.count(name) > 1:  # their runs would have the same folders
+            if names.count(name) > 1:
                 raise SettingsError(f"rules: {name!r} is there twice: name each rule set once")
+        for what, texts in (("rules", names), ("algorithms", self.algorithms)):
+            for first, second in combinations(texts, 2):
+                if file_name(first) == file_name(second):
+                    raise SettingsError(
+                        f"{what}: {first!r} and {second!r} would share a folder, "
+                        f"{file_name(first)}: give one of them another name"
+                    )
         for rules in () if self.eval_opponents else self.rules:
             check_measurable(load_rules(rules))
         self.jobs(Path())
@@ -132,10 +141,11 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             yield from part._jobs_of(algorithm, folder)
             return
         for rules in self.rules:
+            rule_set = load_rules(rules).name
             for seed in range(1, 2 if settings["trainer"] == CFR_PLUS else self.seeds + 1):
                 yield BenchmarkJob(
                     name=_run_name(algorithm, rules, seed),
-                    folder=folder / load_rules(rules).name / algorithm / f"seed-{seed}",
+                    folder=folder / file_name(rule_set) / file_name(algorithm) / f"seed-{seed}",
                     settings=self._settings_of(algorithm, settings, rules, seed),
                     benchmark=self,
                     algorithm=algorithm,
@@ -266,7 +276,7 @@ def _load_result(job: BenchmarkJob) -> Result:
 
 
 def _run_name(algorithm: str, rules: str, seed: int) -> str:
-    return f"{algorithm} on {rules}, seed {seed}"
+    return one_line(f"{algorithm} on {rules}, seed {seed}")
 
 
 def load_results(path: Path) -> list[Result]:

@@ -9,7 +9,8 @@ import numpy as np
 from msgspec import Struct
 
 from ...agents.registry import make_agent
-from ...common.markup import markdown_table
+from ...common.files import file_name
+from ...common.markup import markdown_code, markdown_table, markdown_text
 from ...common.typing import Array, JsonObject
 from ...engine.rules import Rules, load_rules
 from ...evaluation import Estimate
@@ -106,7 +107,10 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
         rules: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
         for rules in solved
     }
-    header = ["algorithm", *(f"`{rules}` {metric}" for rules, metric in columns)]
+    header = [
+        "algorithm",
+        *(f"{_code(rules)} {markdown_text(metric)}" for rules, metric in columns),
+    ]
     if len(solved) > 1:
         header.append("share of random play's")
     rows: list[list[str]] = []
@@ -134,9 +138,9 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
             relative = [last[rules, EXPLOITABILITY] / random_play[rules] for rules in solved]
             comparable = min(map(len, relative)) == max(map(len, relative)) > 0
             cells.append(_text(over_seeds(relative), 3) if comparable else "–")
-        rows.append([f"`{algorithm}`", *cells])
+        rows.append([_code(algorithm), *cells])
         costs.append(
-            [f"`{algorithm}`", *(_cost(runs_of(results, algorithm, rules)) for rules in rule_sets)]
+            [_code(algorithm), *(_cost(runs_of(results, algorithm, rules)) for rules in rule_sets)]
         )
     if solved:
         cells = [
@@ -149,18 +153,24 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
         markdown_table(header, rows, right=range(1, len(header))),
         "Decisions and seconds of processor time of a training, without its evaluations:",
         markdown_table(
-            ["algorithm", *(f"`{rules}`" for rules in rule_sets)],
+            ["algorithm", *map(_code, rule_sets)],
             costs,
             right=range(1, len(rule_sets) + 1),
         ),
         *(
-            f"![{metric} on {rules} over {label}]({images}/{chart_name(rules, metric, ending)})"
+            f"![{markdown_text(f'{metric} on {rules} over {label}')}]"
+            f"({images}/{chart_name(rules, metric, ending)})"
             for rules, metric in columns
             for ending, label in _AXES.items()
         ),
-        f"Made by `{command}`.",
+        f"Made by {markdown_code(command)}.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _code(name: str) -> str:
+    """A name of an algorithm or rule set in a table."""
+    return markdown_code(name, in_table=True)
 
 
 def _cell(values: Array, most_seeds: int) -> str:
@@ -202,7 +212,12 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
             chart = charts.curves(
                 lines, label, f"{metric}, {rules}", log_x=is_log or bool(ending), log_y=is_log
             )
-            files[chart_name(rules, metric, ending)] = charts.standalone(chart, [*lines])
+            name = chart_name(rules, metric, ending)
+            if name in files:
+                raise ValueError(
+                    f"two metrics have the chart {name}: name {metric!r} anew in the results"
+                )
+            files[name] = charts.standalone(chart, [*lines])
     return files
 
 
@@ -228,7 +243,8 @@ def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: boo
 
 
 def chart_name(rules: str, metric: str, ending: str = "") -> str:
-    return f"benchmark-{load_rules(rules).name}-{metric.replace(' ', '-')}{ending}.svg"
+    rule_set = load_rules(rules).name
+    return f"benchmark-{file_name(rule_set)}-{file_name(metric)}{ending}.svg"
 
 
 def _text(estimate: Estimate, digits: int = 4) -> str:

@@ -10,7 +10,6 @@ import csv
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ import numpy as np
 from msgspec import Struct
 
 from ...common.files import read_yaml_mapping
+from ...common.markup import html_text
 from ...common.serialization import data_frame
 from ...common.typing import Array, JsonObject
 from ...evaluation.formats import in_columns
@@ -148,7 +148,10 @@ class Comparison(Struct, frozen=True, dict=True):
         """Tables and learning curves as a page of HTML."""
         names = [training.name for training in self.trainings]
         title = " and ".join(names) if len(names) < 4 else f"{len(names)} trainings"
-        parts = [f"<h1>{escape(title)}</h1>", f"<p class='soft'>{escape(self._intervals())}</p>"]
+        parts = [
+            f"<h1>{html_text(title)}</h1>",
+            f"<p class='soft'>{html_text(self._intervals())}</p>",
+        ]
         header, rows = self._settings()
         parts.append("<h2>Settings that differ</h2>")
         parts.append(charts.card(charts.table(header, rows)) if rows else "<p>None.</p>")
@@ -159,7 +162,7 @@ class Comparison(Struct, frozen=True, dict=True):
                 for training in self.trainings
             }
             chart = charts.curves(curves, "decisions", "hands won, in %", reference=50.0)
-            caption = f"against {escape(opponent)} {charts.keys(names)}"
+            caption = f"against {html_text(opponent)} {charts.keys(names)}"
             parts.append(charts.card(charts.figure(chart, caption)))
         parts.append("<h2>In the end</h2>")
         parts.append(charts.card(charts.table(*self._win_rates())))
@@ -174,7 +177,7 @@ class Comparison(Struct, frozen=True, dict=True):
             }
             if any(curve.points for curve in curves.values()):
                 chart = charts.curves(curves, "decisions", metric, width=480, height=240)
-                parts.append(charts.figure(chart, escape(about) + charts.keys(names)))
+                parts.append(charts.figure(chart, html_text(about) + charts.keys(names)))
         return charts.page(title, [*parts, "</section>"])
 
     def _intervals(self) -> str:

@@ -29,7 +29,7 @@ from ...agents.checkpoints import (
     write_checkpoint,
 )
 from ...common.files import check_writable, write_file
-from ...common.markup import markdown_table
+from ...common.markup import markdown_block, markdown_table, markdown_text
 from ...common.suggestions import not_installed
 from ...engine.observation.spec import spec_of
 from ...engine.rules import RulesLike
@@ -207,6 +207,7 @@ def export_folder(source: str | Path, folder: Path) -> Path:
 def model_card(checkpoint: Checkpoint, name: str) -> str:
     """The model card of a checkpoint: YAML for the Hub, results, use, training and hashes."""
     card, rules = checkpoint.card, [each.name for each in checkpoint.rules]
+    machine, rules_text = markdown_text(card.machine), markdown_text(", ".join(rules))
     metrics = [
         {
             "type": "win_rate",
@@ -228,22 +229,25 @@ def model_card(checkpoint: Checkpoint, name: str) -> str:
     }
     rows = [
         [
-            each.title,
+            markdown_text(each.title),
             f"{100 * each.win_rate:.1f} ± {100 * each.margin_of_error:.1f}",
             f"{each.hands:,}",
         ]
         for each in card.evaluations
     ]
     results = markdown_table(["agent", "hands won, in %", "hands"], rows) if rows else "None."
-    commands = "\n".join(card.commands)
+    commands = markdown_block("\n".join(card.commands))
+    use = markdown_block(
+        f"german-whist evaluate {name} --against threshold\ngerman-whist play {name}"
+    )
     settings = yaml.safe_dump(card.settings, sort_keys=False, allow_unicode=True)
     listed = yaml.safe_dump(msgspec.to_builtins(card.rules), sort_keys=False, allow_unicode=True)
     return f"""---
 {yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---
 
-# {name}
+# {markdown_text(name)}
 
-A policy for German Whist, for the rules {", ".join(rules)}. Horizon `{card.horizon}`, suits in the
+A policy for German Whist, for the rules {rules_text}. Horizon `{card.horizon}`, suits in the
 layout `{card.layout}`.
 
 ## Results
@@ -254,26 +258,19 @@ Intervals are 95 %, over deals that are played twice with exchanged seats.
 
 ## Use
 
-```
-german-whist evaluate {name} --against threshold
-german-whist play {name}
-```
+{use}
 
 ## Training
 
-{card.decisions:,} decisions, {card.hands:,} hands, {card.minutes:g} minutes ({card.machine}).
+{card.decisions:,} decisions, {card.hands:,} hands, {card.minutes:g} minutes ({machine}).
 
-```
 {commands}
-```
 
-```yaml
-{settings}```
+{markdown_block(settings, "yaml")}
 
 ## Rules
 
-```yaml
-{listed}```
+{markdown_block(listed, "yaml")}
 
 ## Files
 

@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ..common.files import check_writable, write_file
+    from ..common.markup import printable
     from ..common.progress import Progress
     from ..table.review.accuracy import accuracy
     from ..table.review.analysis import AnalysisSettings
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json is not None:
         text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)
         write_file(arguments.json, text)
-    print(as_text(result, arguments.tricks))
+    print(printable(as_text(result, arguments.tricks)))
     return 0
 
 

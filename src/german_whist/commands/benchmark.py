@@ -46,6 +46,7 @@ def _is_trainer(name: str) -> bool:
 
 def run(arguments: argparse.Namespace) -> int:
     from ..common.files import write_file
+    from ..common.markup import printable
     from ..common.settings import SettingsError
     from ..common.signals import RunStopped
     from ..training.experiments.benchmark import (
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
             results += run_benchmark(source, folder, arguments.jobs) if is_benchmark else source
             results += published_results(source) if is_benchmark and trainers else []
     except RunStopped as stopped:
-        print(stopped)
+        print(printable(str(stopped)))
         return stopped.status
     except KeyboardInterrupt:
         print("the benchmark goes on with the same command")
@@ -100,6 +101,6 @@ def run(arguments: argparse.Namespace) -> int:
     text = page(results, shlex.join(["german-whist", "benchmark", *arguments.benchmarks]), ".")
     for file_name, content in {_PAGE: text, **draw_charts(results)}.items():
         write_file(folders[0] / file_name, content)
-    print(text)
+    print(printable(text))
     print(folders[0] / _PAGE)
     return 0

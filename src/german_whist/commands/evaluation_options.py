@@ -18,6 +18,7 @@ import numpy as np
 
 from ..common.console import debugging
 from ..common.files import atomic_write, check_writable, write_file
+from ..common.markup import printable
 from ..common.provenance import package_version, processor_and_cores
 from ..engine.endgame import load_tablebase
 from ..engine.rules import Match, Rules, RulesError
@@ -201,7 +202,7 @@ def report(
     # Shells' exit status of a process that a signal ended.
     status = 0 if result.complete else 128 + result.signal if result.signal else 1
     if not result.pairings:
-        print("\n".join(result.notes), file=sys.stderr)
+        print(printable("\n".join(result.notes)), file=sys.stderr)
         return status
     if status == 0 and forfeited_all(result):
         status = 1

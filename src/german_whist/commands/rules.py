@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..common.markup import printable
 from ..common.settings import two_columns
 from ..engine.describe import as_yaml, describe
 from ..engine.rules import load_rules, named_rules, solved_rules
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(_listed())
         return 0
     rules = load_rules(arguments.rules)
-    print(as_yaml(rules) if arguments.yaml else describe(rules))
+    print(printable(as_yaml(rules) if arguments.yaml else describe(rules)))
     return 0
 
 
