@@ -70,6 +70,12 @@ def checked_flag(name: str, value: object) -> bool:
     raise ValueError(f"{name} is {value!r}: it has to be True or False")
 
 
+def checked_text(value: object, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{name} is {value!r}, {type_phrase(value)}: it has to be a text")
+
+
 def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """Validate a value that has to be one of several words."""
     if value not in allowed:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..common.jit.compiler import jit, noinline
+from ..common.schema import short_repr
 from ..common.typing import Array
 from .bitset import NO_CARDS, ONE, bit, popcount
 from .cards import ACTIONS, CARDS, N_CARDS, Card, cards_of, text_of
@@ -428,6 +429,12 @@ class View:
         if self.led is not None:
             parts.append(f"led {self.led}")
         return f"View({', '.join(parts)})"
+
+
+def checked_view(value: object) -> View:
+    if isinstance(value, View):
+        return value
+    raise TypeError(f"{short_repr(value)} is no view: give a View, as of game.view()")
 
 
 def _took_blind(exchanged: int) -> bool | None:

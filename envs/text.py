@@ -12,7 +12,7 @@ from ..engine.text.position import CHARACTERS, MAX_CHARACTERS, observation_text
 from ..engine.view import View
 
 DEFAULT_RETRIES = 2
-TEXT_OR_NUMBER = "a text such as '10♦', or a whole number"
+TEXT_OR_NUMBER = "a text such as '[10♦]', or a whole number"
 """What an action of an environment that reads texts has to be."""
 
 

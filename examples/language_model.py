@@ -23,12 +23,18 @@ chance = random.Random(1)
 
 
 def model(conversation: list[str]) -> str:
-    """Stands in for a language model: low cards, in changing words, and at times no card."""
+    """Stands in for a language model: low cards, in changing words and at times a wrong format."""
     legal = conversation[-1].rpartition("Legal: ")[2].rstrip(".").split(", ")
     cards = [text for text in legal if len(text) == 2]  # others: "the hidden card", "keep the hand"
     chosen = min(cards or legal, key=lambda text: "23456789TJQKA".find(text[0]))
     name = german_whist.card(chosen).name if cards else chosen
-    forms = ["{code}", "[{code}]", "I play the {name}.", "Answer: {name}", "Let me think about it."]
+    forms = [
+        "{code}",
+        "[{code}]",
+        "I play the [{name}].",
+        '{{"card": "{code}"}}',
+        "I play the {name}.",
+    ]
     return chance.choice(forms).format(code=chosen, name=name)
 
 

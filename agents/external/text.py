@@ -36,7 +36,7 @@ def takes_text(function: Callable[..., object]) -> bool:
 
 
 class TextAgent(CallableAgent):
-    """Agent of a function from a prompt, with rules and position, to an answer in words.
+    """Agent of a function from a prompt, with rules and position, to an answer such as `[10♦]`.
 
     An answer that names no legal action is refused with a sentence after the prompt; after
     `retries` of them the next one raises `AgentFault`, which in the arena forfeits the hand.
@@ -81,7 +81,7 @@ class TextAgent(CallableAgent):
             if not isinstance(answer, str):
                 raise AgentFault(
                     f"{self.name} answered with {type_phrase(answer)}, not with a text: return "
-                    "one that names a card, such as '10♦'"
+                    "one that ends with an action, such as '[10♦]'"
                 )
             answers.append(answer)
             try:

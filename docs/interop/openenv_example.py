@@ -69,7 +69,7 @@ def main() -> None:
         while not observation["done"]:
             text = observation["observation"]["text"]
             answer = text.rpartition("Legal: ")[2].split(", ")[0].rstrip(".")
-            session.send_json({"type": "step", "data": {"answer": f"I play the {answer}."}})
+            session.send_json({"type": "step", "data": {"answer": f"I play [{answer}]."}})
             observation, steps = session.receive_json()["data"], steps + 1
         print(f"{steps} steps, reward {observation['reward']}")
         assert steps == 26

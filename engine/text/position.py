@@ -14,15 +14,20 @@ from ..cards import CARDS, CHOICES, RANKS, SUIT_NAMES, SUIT_SYMBOLS, Card, text_
 from ..describe import describe
 from ..dtypes import NO_CARD, UNSEEN_CARD
 from ..rules import Rules
-from ..view import View
+from ..view import View, checked_view
 
 CHARACTERS = frozenset(string.printable) | frozenset(f"{SUIT_SYMBOLS}–")
 """The characters of all texts here."""
 MAX_CHARACTERS = 12_000
 
+ANSWER_FORMAT = (
+    "end your answer with one legal action in square brackets, as in [10♦], or answer with JSON "
+    'alone, as in {"card": "10♦"}'
+)
+"""What an answer has to look like, as prompts and refusals say it."""
 _NOTATION = (
-    "Cards are written as rank and suit, TD is the ten of diamonds. Answer with one legal card, "
-    "as TD or ten of diamonds."
+    "Cards are written as rank and suit: TD, or 10♦, is the ten of diamonds. "
+    f"When it is your turn, {ANSWER_FORMAT}."
 )
 
 
@@ -34,18 +39,20 @@ def rules_text(rules: Rules) -> str:
 
 def prompt(view: View) -> str:
     """Rules and position, for a language model that remembers nothing."""
-    return f"{rules_text(view.rules)}\n\n{position_text(view)}"
+    return f"{rules_text(checked_view(view).rules)}\n\n{position_text(view)}"
 
 
 def observation_text(view: View) -> str:
     """The rules before a player's first action of an episode, and the position alone after it."""
-    acted = view.played_by_me or view.exchanged[0] is not None or view.array["hands"][0]
+    acted = (
+        checked_view(view).played_by_me or view.exchanged[0] is not None or view.array["hands"][0]
+    )
     return position_text(view) if acted else prompt(view)
 
 
 def position_text(view: View) -> str:
     """The position of a view, a sentence or a trick each line."""
-    return "\n".join(_lines(view))
+    return "\n".join(_lines(checked_view(view)))
 
 
 def _lines(view: View) -> Iterator[str]:

@@ -23,7 +23,7 @@ from german_whist.table.game.session import OPPONENT, Session, SessionSettings
 
 def last_legal(text: str) -> str:
     """Answers with the last legal card, which it names among other words."""
-    return f"I play the {text.rpartition('Legal: ')[2].rstrip('.').split(', ')[-1]}."
+    return f"I play [{text.rpartition('Legal: ')[2].rstrip('.').split(', ')[-1]}]."
 
 
 def mute(text: str) -> str:
@@ -68,7 +68,7 @@ def test_prompt_holds_rules_and_position_and_refusals_a_sentence() -> None:
     agent.act(view)
     assert model.prompts[0] == prompt(view)
     refusal = model.prompts[1].removeprefix(prompt(view))
-    assert refusal.startswith("\n\nRefused: 'hm' names no card to play; legal now: ")
+    assert refusal.startswith("\n\nRefused: 'hm' names no action: end your answer with ")
     assert agent.transcript is not None
     (texts,) = agent.transcript
     assert texts is not None
@@ -80,8 +80,11 @@ def test_prompt_holds_rules_and_position_and_refusals_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (mute, "'no idea' names no card to play"),
-        (number, "answered with an int, not with a text: return one that names a card, such as"),
+        (mute, "'no idea' names no action"),
+        (
+            number,
+            "answered with an int, not with a text: return one that ends with an action, such as",
+        ),
     ],
 )
 def test_agent_without_a_card_loses_with_a_sentence(function: Any, why: str) -> None:

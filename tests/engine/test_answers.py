@@ -1,4 +1,4 @@
-"""Positions as text hold what a view holds, and answers in words name one action or none."""
+"""Positions as text hold what a view holds, and answers name one action by their format or none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from german_whist import Game, IllegalAction, View
-from german_whist.engine.cards import CARDS, KEEP, RANK_NAMES, SUIT_NAMES, TAKE_BLIND, TAKE_HIDDEN
+from german_whist.engine.cards import CARDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, Card
 from german_whist.engine.rules import Rules
 from german_whist.engine.text.answers import parse_answer
 from german_whist.engine.text.position import (
@@ -98,91 +98,272 @@ def test_rules_stand_before_the_first_action_alone() -> None:
 
 # -- answers
 
-TEMPLATES = (
-    "{name}",
-    "{code}",
-    "[{code}]",
-    "{symbol}",
-    "I lead the {code}.",
-    "I play the {name}.",
-    "The {name}!",
-    "My card is the {NAME}, since it is cheap.",
-    "**{name}**",
-    "Answer: {code}",
-    "Final answer: the {name}.",
-    '{{"card": "{code}"}}',
-    "<answer>{symbol}</answer>",
-    "$\\boxed{{{code}}}$",
-    "`{code}`",
-    "{lower}",
-    "[{lower}]",
-    "I'll go with {symbol} here",
-    "Let me think.\nThe upcard is poor.\n\n{name}",
-    "Play {name}; hold the others.",
-    "{word_symbol}",
-    "- {code}\n",
-    "I cannot win this trick so I throw away the {name}",
-    "I would rather not lead the {other_name}, so [{code}]",
-    "Not the {other}, but the {code}.",
-    "I keep the {other_name} and play the {name}.",
-    "Either {other} or {code}. Answer: {code}",
-    "{title_name}.",
-    "I choose {hyphens}",
-    "play: {code}",
+PLAIN = (
+    "[{a}]",
+    "**[{a}]**",
+    "`[{a}]`",
+    "[**{a}**]",
+    "I lead [{a}].",
+    "Final answer: [{a}]!",
+    "They hold {b}, so I follow with a cheap card.\n\n[{a}]",
+    "Either card wins. [{a}] is cheaper: [{a}]",
+    "<think>First I thought of [{b}], then of {b}.</think>\n\n[{a}]",
+    "The legal actions are [{a}, {b}]. I choose [{a}]",
+    "Ich spiele nicht {b}, sondern [{a}].",
+    "我不出{b}，出[{a}]",
+    '{{"card": "{a}"}}',
+    '{{"reason": "[{b}] is dear", "card": "{a}"}}',
+    '{{"card": "{a}", "alternatives": ["{b}"]}}',
+    '```json\n{{"card": "{a}"}}\n```',
+    '<think>{{"card": "{b}"}}</think>{{"card": "{a}"}}',
+    "{a}",
+    " {a}.\n",
+    "**{a}**",
+    "```\n{a}\n```",
+    "<think>{b}</think>{a}",
 )
-# What people and models write besides: the answer and the card, or None where it names none.
-ODD_ANSWERS: list[tuple[str, str | None]] = [
-    ("as", "AS"),
-    ("the AS", "AS"),
-    ("Ace of Spades please, as it wins", "AS"),
-    ("♠A", "AS"),
-    ("A♠️", "AS"),
-    ("A ♠ was led, I follow with 2♠", "2S"),
-    ("spade ace", "AS"),
-    ("k of hearts", "KH"),
-    ("KING   OF\tHEARTS", "KH"),
-    ("I PLAY THE KING OF HEARTS AS IT IS HIGH", "KH"),
-    ("deuce of spades", "2S"),
-    ("２Ｓ", "2S"),
-    ("10 of diamonds", "TD"),
-    ("10 ♦", "TD"),
-    ("10d", "TD"),
-    ("I play 10d", "TD"),
-    ("ten♢", "TD"),
-    ("knave of clubs", "JC"),
-    ("Jc", "JC"),
-    ("jack clubs", "JC"),
-    ("[TD] [TD] [TD]", "TD"),
-    ("TD\nTD", "TD"),
-    ("The opponent holds the QC. I play JC.", "JC"),
-    ("If they have the KH I lose, but TD is safe.", "TD"),
-    ("I don't want to part with the AS, so JC", "JC"),
-    ("Thought: AS, KH, TD are all legal.\nAction: 2S", "2S"),
-    ("Action: [2S]", "2S"),
-    ("answer = JC", "JC"),
-    ("I'd play JC instead of TD.", "JC"),
-    ("I have 3 diamonds and 2 spades, hm: the jack of clubs", "JC"),
-    ("", None),
-    ("   ", None),
-    ("I pass", None),
-    ("a spade", None),
-    ("the highest heart", None),
-    ("I hold three clubs and two spades", None),
-    ("as you like it", None),
-    ("Ad hoc, ah well", None),
-    ("7", None),
-    ("card 12", None),
-    ("AS or KH", None),
-    ("AS, KH", None),
-    ("[AS] or [KH]", None),
-    ("I keep the AS", None),
-    ("not the KH", None),
-    ("1S", None),
-    ("11 of hearts", None),
-    ("KHAS", None),
-    ("2SS", None),
-    ("https://example.org/AS", "AS"),
-]
+
+# Nothing is to be played of these, apart from what stands after the arrow: `a` may be read then.
+ADVERSARIAL = """
+{b} ([{a}] was second)
+[{a}] was second to {b}
+[{a}] or [{b}]
+[{b}], no, [{a}]
+I hold [{b}]. I play [{a}] -> a
+The plan: [{a}] now, [{b}] later.
+[{a}] [{b}] [{a}]
+[{a}, {b}]
+[{a}/{b}]
+[{a} or {b}]
+[not {a}]
+[{a}?]
+[{a}]?
+[play {a}]
+[[{a}]]
+[{a}] and 3]
+[{a}
+{a}]
+([{a}])
+[{a}] (but only if they lead low)
+[{a}] would be a mistake
+Should I play {a}?
+Should I play [{a}]?
+Don't play: {a}
+I dont play {a}
+The {a} should not be led.
+Skip {a}
+Never {a}!
+!{a}
+~~{a}~~
+~~[{a}]~~
+-{a}
+not {a}
+{a}?
+{a}, then {b}
+{a} {b}
+{a}{b}
+{a}\\n{b}
+either {a} or {b}
+Answer: {a}\\nNext play: {b} -> a
+My first answer: {b}. My second answer: {a} -> a
+I keep {b} and play {a} -> a
+I refuse
+<think>My first answer: [{a}]</think>
+<think>[{a}]
+<think>[{a}]</think><think>[{b}]
+[{a}]</think>
+[{a}]</think>I would rather not say.
+Hmm. <think>What about [{a}]
+<think>My first answer: {b}</think>**{a}** -> a
+<think>Not [{a}]!</think>[{b}]? <think>no</think>
+{{"card": "{a}", "card": "{b}"}}
+{{"card": ["{a}"]}}
+{{"card": ["{a}", "{b}"]}}
+{{"card": {{"card": "{a}"}}}}
+{{"card": null, "alternatives": ["{a}"]}}
+{{"card": "not {a}"}}
+{{"card": "{a} or {b}"}}
+{{"card": 3, "why": "{a}"}}
+{{"cards": "{a}"}}
+{{"rejected": {{"card": "{a}"}}}}
+{{"move": {{"card": "{a}"}}}} -> a
+[{{"card": "{a}"}}, {{"card": "{b}"}}]
+["{a}", "{b}"]
+["{a}"]
+{{"card": "{a}"}} {{"card": "{b}"}}
+{{"card": "{a}"}}\\n{{"card": "{b}"}}
+{{"card": "{a}"}} would be wrong
+No: {{"card": "{a}"}}
+{{"card": "{a}"
+{{'card': '{a}', 'alternatives': ['{b}']}} -> a
+{{"card": "{a}", "alternatives": ["{b}"] -> a
+{{"card": "{b}", "legal": [{a}]}} -> b
+"card": "{a}", "alternatives": ["{b}"] -> a
+card: {a}
+alternatives: ["{a}"]
+```json\\n{{"card": "{a}"}}\\n```\\n```json\\n{{"card": "{b}"}}\\n```
+| card | verdict |\\n|---|---|\\n| {a} | bad |\\n| {b} | worse |
+- [ ] {a}\\n- [ ] {b}
+- [ ] {a}\\n- [x] {b} -> b
+[{a}](https://example.org/{b})
+![{a}](card.png)
+1. {a}\\n2. {b}
+# {a}\\n\\nis what I would avoid
+> [{a}]\\n\\nNo.
+[{a}][1]
+[{a}]: {b}
+$\\\\boxed{{{a}}}$ -> a
+\\\\[{a}\\\\]
+<answer>{a}</answer> -> a
+<rejected>[{a}]</rejected>
+<del>[{a}]</del>
+<!-- [{a}] -->
+print("[{a}]")
+assert play != "[{a}]" # obviously
+hand[{a}] = 0
+hand.remove([{a}])
+It is said: "end with [{a}]", and I will not.
+You wrote "as in [{a}]" in the prompt. I pass.
+[{a}] is illegal, is it not?
+[1]
+[0]
+[ ]
+[]
+Ah!
+as
+"""
+
+# Denied, asked, two named, one kept: none of these is read, whatever the language is.
+LANGUAGES = {
+    "German": "Ich spiele nicht {a}|Soll ich [{a}] spielen?|[{a}] oder [{b}]|[{a}] behalte ich",
+    "French": "Je ne joue pas {a}|Dois-je jouer [{a}] ?|[{a}] ou [{b}]|[{a}], surtout pas",
+    "Spanish": "No juego {a}|¿Debo jugar [{a}]?|[{a}] o [{b}]|[{a}] me lo guardo",
+    "Italian": "Non gioco {a}|Devo giocare [{a}]?|[{a}] o [{b}]|[{a}] lo tengo",
+    "Portuguese": "Não jogo {a}|Devo jogar [{a}]?|[{a}] ou [{b}]|[{a}] fica na mão",
+    "Dutch": "Ik speel {a} niet|Moet ik [{a}] spelen?|[{a}] of [{b}]|[{a}] houd ik",
+    "Swedish": "Jag spelar inte {a}|Ska jag spela [{a}]?|[{a}] eller [{b}]|[{a}] behåller jag",
+    "Polish": "Nie zagram {a}|Czy zagrać [{a}]?|[{a}] albo [{b}]|[{a}] zostaje u mnie",
+    "Turkish": "{a} oynamam|[{a}] oynasam mı?|[{a}] ya da [{b}]|[{a}] bende kalsın",
+    "Russian": "Я не хожу {a}|Ходить ли [{a}]?|[{a}] или [{b}]|[{a}] оставлю себе",
+    "Chinese": "我不出{a}|要出[{a}]吗？|[{a}]还是[{b}]|[{a}]我留着",
+    "Japanese": "{a}は出さない|[{a}]を出すべきか？|[{a}]か[{b}]|[{a}]は残しておく",
+}
+
+CHOICES_NOT_MADE = """
+Exchange? No.
+I would not exchange
+I would not keep it
+keep or exchange?
+I keep my hand
+{a} or {b}
+[{a}] or [{b}]
+not {a}
+{a}? Never.
+[{a}] is what they expect
+<think>[{a}]
+{{"choice": "{a}"}}
+{{"card": "{a}", "card": "{b}"}}
+{{"card": "{a} or {b}"}}
+hidden treasures
+blind as a bat
+stand
+swap
+"""
+
+
+def cases(lines: str) -> list[tuple[str, str]]:
+    """Template and `a`, `b` or nothing: what the answer is meant to play."""
+    pairs = [line.partition(" -> ")[::2] for line in lines.strip().splitlines()]
+    return [(template.replace("\\n", "\n"), meant) for template, meant in pairs]
+
+
+def spellings(action: Any) -> list[str]:
+    if not isinstance(action, Card):
+        return {
+            KEEP: ["keep", "keep the hand", "KEEP"],
+            TAKE_BLIND: ["blind", "take the blind hand", "Blind"],
+            TAKE_HIDDEN: ["hidden", "the hidden card", "Hidden"],
+        }[action]
+    code, symbol = str(action), action.symbol
+    wide = chr(ord(code[0]) + 0xFEE0) + chr(ord(code[1]) + 0xFEE0)
+    texts = [code, symbol, f"{code[0]}{symbol[-1]}", f"{symbol}\ufe0f", wide, action.name]
+    return [*texts, action.name.title(), action.name.upper()]
+
+
+def decisions(rules: str, seed: int) -> Iterator[View]:
+    """Views with two legal actions or more."""
+    while True:
+        for game in positions(rules, seed, keep=0.3):
+            if not game.over and len(game.legal()) > 1:
+                yield game.view()
+        seed += 1
+
+
+def action_read(answer: str, view: View) -> int | None:
+    try:
+        return parse_answer(answer, view)
+    except IllegalAction:
+        return None
+
+
+def answers(
+    templates: list[tuple[str, str]], views: Iterator[View], count: int
+) -> Iterator[tuple[str, View, int | None]]:
+    """Answers of templates in turn, with the action that each is meant to play."""
+    chance = random.Random(7)
+    for number in range(count):
+        template, meant = templates[number % len(templates)]
+        view = next(views)
+        named = dict(zip("ab", chance.sample(view.legal(), 2), strict=True))
+        form = chance.randrange(8)
+        texts = {name: (listed := spellings(a))[form % len(listed)] for name, a in named.items()}
+        yield template.format(**texts), view, named.get(meant)
+
+
+def exchanges() -> Iterator[View]:
+    seed = 0
+    while True:
+        yield Game("humbug", seed := seed + 1).view()
+
+
+def stock_choices() -> Iterator[View]:
+    return (view for view in decisions("draft", 1) if view.phase == "choose")
+
+
+def test_five_thousand_adversarial_answers_misread_none() -> None:
+    denied = [(text, "") for line in LANGUAGES.values() for text in line.split("|")]
+    asked = [
+        *answers(cases(ADVERSARIAL), decisions("classic", 1), 2800),
+        *answers(denied, decisions("all-tricks", 2), 1200),
+        *answers(cases(CHOICES_NOT_MADE), exchanges(), 500),
+        *answers(cases(CHOICES_NOT_MADE), stock_choices(), 500),
+    ]
+    assert len({answer for answer, _, _ in asked}) > 3000
+    misread = [
+        (answer, view.legal(), action)
+        for answer, view, meant in asked
+        if (action := action_read(answer, view)) not in (None, meant)
+    ]
+    assert len(asked) == 5000
+    assert not misread
+
+
+@pytest.mark.parametrize(
+    "views",
+    [
+        lambda: decisions("classic", 3),
+        lambda: decisions("small-last", 4),
+        lambda: exchanges(),
+        lambda: stock_choices(),
+    ],
+    ids=["classic", "small-last", "humbug", "draft"],
+)
+def test_answers_in_the_format_are_all_read(views: Any) -> None:
+    templates = [(template, "a") for template in PLAIN]
+    for answer, view, meant in answers(templates, views(), 500):
+        assert parse_answer(answer, view) == meant, answer
+
+
 HAND = ["AS", "2S", "KH", "TD", "JC"]
 
 
@@ -196,73 +377,30 @@ def lead_of(cards: list[str]) -> View:
     return game.view()
 
 
-def spellings(card: Any, other: Any) -> dict[str, str]:
-    rank, suit = RANK_NAMES[card.rank], SUIT_NAMES[card.suit]
-    return {
-        "name": card.name,
-        "NAME": card.name.upper(),
-        "title_name": card.name.title(),
-        "hyphens": card.name.replace(" ", "-"),
-        "code": str(card),
-        "lower": str(card).lower(),
-        "symbol": card.symbol,
-        "word_symbol": f"{rank} of {card.symbol[-1]}",
-        "other": str(other),
-        "other_name": other.name,
-        "suit": suit,
-    }
-
-
-def test_five_hundred_paraphrased_answers_name_their_card() -> None:
-    chance, read, asked = random.Random(5), 0, 0
-    for number in range(450):
-        game = next(positions("classic", number, keep=0.1))
-        if game.over:
-            game = Game("classic", number)
-        view = game.view()
-        legal = [CARDS[action] for action in view.legal()]
-        card = chance.choice(legal)
-        other = chance.choice([each for each in view.hand if each != card] or [CARDS[0]])
-        answer = TEMPLATES[number % len(TEMPLATES)].format(**spellings(card, other))
-        asked += 1
-        try:
-            assert parse_answer(answer, view) == card, answer
-            read += 1
-        except IllegalAction:
-            pass
-    view = lead_of(HAND)
-    for answer, expected in ODD_ANSWERS:
-        asked += 1
-        try:
-            assert str(CARDS[parse_answer(answer, view)]) == expected, answer
-            read += 1
-        except IllegalAction:
-            assert expected is None, answer
-            read += 1
-    assert asked == 500
-    assert read == 500
-
-
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        ("the duck", "'the duck' names no card to play; legal now: JC, TD, KH, 2S, AS"),
-        ("QC", "QC is not in your hand; legal now: JC"),
-        ("AS or KH", "the answer names AS and KH: name one card alone, or put it in brackets"),
-        ("I can't decide between AS and KH", "names no card to play"),
-        ("Any card except AS", "names no card to play"),
-        ("Everything other than the AS", "names no card to play"),
-        ("All but AS", "names no card to play"),
-        ("Anything but the ace of spades!", "names no card to play"),
-        ("I refuse to play AS", "names no card to play"),
-        ("x" * 10_000, "x…"),
+        ("the duck", "'the duck' names no action: end your answer with one legal action in square"),
+        (
+            "I play AS",
+            'as in [10♦], or answer with JSON alone, as in {"card": "10♦"}; legal now: J',
+        ),
+        ("[AS] or [KH]", "'[AS] or [KH]' names AS and KH: end your answer with one legal action"),
+        ("[QC]", "QC is not among your legal actions; legal now: JC, TD, KH, 2S, AS"),
+        ("keep", "keep the hand is not among your legal actions; legal now: JC"),
+        ("x" * 100_000, "x…"),
+        ("[" * 100_000, "names no action"),
+        ("[" + "\u0301\u0316" * 50_000 + "]", "names no action"),
+        ('{"card": ' * 100_000, "names no action"),
+        ("\udc80", "names no action"),
     ],
+    ids=range(10),
 )
 def test_refused_answers_get_a_sentence(answer: str, why: str) -> None:
     with pytest.raises(IllegalAction) as refused:
         parse_answer(answer, lead_of(HAND))
     assert why in str(refused.value)
-    assert len(str(refused.value)) < 300
+    assert len(str(refused.value)) < 500
 
 
 def test_card_that_does_not_follow_suit_is_refused() -> None:
@@ -271,36 +409,22 @@ def test_card_that_does_not_follow_suit_is_refused() -> None:
     game.play(led)
     others = [card for card in game.view().hand if card not in game.legal()]
     with pytest.raises(IllegalAction, match=f"does not follow suit, as {CARDS[led]} was led"):
-        parse_answer(str(others[0]), game.view())
+        parse_answer(f"[{others[0]}]", game.view())
 
 
 @pytest.mark.parametrize(
-    ("answer", "action"),
-    [
-        ("I keep my hand", KEEP),
-        ("keep", KEEP),
-        ("I take the blind hand", TAKE_BLIND),
-        ("Exchange!", TAKE_BLIND),
-        ("I would not exchange", None),
-        ("I would not keep it", None),
-        ("keep or exchange?", None),
-    ],
+    "read", [prompt, position_text, observation_text], ids=lambda f: f.__name__
 )
-def test_exchange_is_answered_in_words(answer: str, action: int | None) -> None:
-    view = Game("humbug", seed=1).view()
-    if action is None:
-        with pytest.raises(IllegalAction, match="legal now: keep the hand, take the blind hand"):
-            parse_answer(answer, view)
-    else:
-        assert parse_answer(answer, view) == action
+@pytest.mark.parametrize("value", [None, "x", []], ids=repr)
+def test_text_of_what_is_no_view_is_refused(read: Any, value: Any) -> None:
+    with pytest.raises(TypeError, match="is no view: give a View"):
+        read(value)
 
 
-def test_choice_of_stock_cards_is_answered_in_words() -> None:
-    game = Game("draft", seed=1)
-    while game.phase != "choose":
-        game.play(game.legal()[0])
-    view = game.view()
-    assert parse_answer("the hidden card", view) == TAKE_HIDDEN
-    assert parse_answer(f"I take the {view.upcards[0].name}", view) == view.upcards[0]
-    with pytest.raises(IllegalAction, match="names no card to play"):
-        parse_answer("hmm", view)
+def test_parse_answer_refuses_other_types_with_a_sentence() -> None:
+    view: Any = None
+    with pytest.raises(TypeError, match="None is no view: give a View"):
+        parse_answer("x", view)
+    answer: Any = 21
+    with pytest.raises(TypeError, match="the answer is 21, an int: it has to be a text"):
+        parse_answer(answer, lead_of(HAND))

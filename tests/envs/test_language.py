@@ -82,7 +82,7 @@ def test_texts_play_as_numbers_do() -> None:
             np.testing.assert_array_equal(info["action_mask"], plain_info["action_mask"])
             assert seen == observation_text(plain.view())
             action = pick(info["action_mask"], rng)
-            answer = f"I play the {card(action).name}."
+            answer = f"I play the [{card(action).name}]."
             seen, reward, ended, _, info = text.step(answer)
             _, plain_reward, plain_ended, _, plain_info = plain.step(action)
             assert (reward, ended) == (plain_reward, plain_ended)
@@ -97,7 +97,7 @@ def test_answers_without_a_card_are_refused_and_then_lose() -> None:
     env.reset(seed=1)
     before = env.view()
     seen, reward, ended, _, info = env.step("the duck")
-    assert seen.startswith("Refused: 'the duck' names no card to play; legal now: ")
+    assert seen.startswith("Refused: 'the duck' names no action: end your answer with one")
     assert (reward, ended, env.view()) == (0, False, before)
     assert info["refused"] in seen
     info = env.step(str(card(int(info["action_mask"].argmax()))))[4]
@@ -107,11 +107,11 @@ def test_answers_without_a_card_are_refused_and_then_lose() -> None:
     assert ended
     assert reward <= -1
     assert not info["action_mask"].any()
-    assert "'the duck' names no card" in info["refused"]
+    assert "'the duck' names no action" in info["refused"]
     assert not seen.startswith("Refused: ")
     strict = GermanWhistEnv("small-last", observation="text", illegal="raise")
     strict.reset(seed=1)
-    with pytest.raises(IllegalAction, match="names no card to play"):
+    with pytest.raises(IllegalAction, match="names no action"):
         strict.step("the duck")
 
 
@@ -122,7 +122,9 @@ def test_action_that_is_no_text_is_refused_with_an_example(action: Any) -> None:
     aecs = [make("small-last", observation="text") for make in AECS]
     for each in (env, *aecs):
         each.reset(seed=1)
-        with pytest.raises(IllegalAction, match="has to be a text such as '10♦', or a whole num"):
+        with pytest.raises(
+            IllegalAction, match=r"has to be a text such as '\[10♦\]', or a whole num"
+        ):
             each.step(action)
     env.reset(seed=1)
     env.step("the duck")
@@ -135,7 +137,7 @@ def test_action_that_is_no_text_is_refused_with_an_example(action: Any) -> None:
 def test_aec_answers_are_refused_and_then_lose() -> None:
     raw = german_whist_v0.raw_env("small-last", observation="text")
     raw.reset(seed=1)
-    with pytest.raises(IllegalAction, match="names no card to play"):
+    with pytest.raises(IllegalAction, match="names no action"):
         raw.step("the duck")
     env = german_whist_v0.env("small-last", observation="text", retries=1)
     env.reset(seed=1)
@@ -146,14 +148,14 @@ def test_aec_answers_are_refused_and_then_lose() -> None:
     assert env.agent_selection == agent
     observation, reward, ended, cut, info = env.last()
     assert observation["observation"].startswith("Refused: ")
-    assert "names no card" in info["refused"]
+    assert "names no action" in info["refused"]
     assert (reward, ended, cut) == (0, False, False)
     other = next(each for each in env.agents if each != agent)
     assert not env.observe(other)["observation"].startswith("Refused: ")
     env.step("the duck")
     assert env.terminations[agent]
     assert env.rewards[agent] <= -1
-    assert "names no card" in env.infos[agent]["refused"]
+    assert "names no action" in env.infos[agent]["refused"]
     assert "refused" not in env.infos[other]
 
 
