@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.files import read_yaml_mapping
+from ..common.schema import short_repr
 from ..common.suggestions import suggest
 from ..common.typing import JsonObject
 from .cards import N_ACTIONS, N_CARDS, Card
@@ -40,6 +41,8 @@ _RANGES = {
     "face_up": (1, 2),
     "race": (1, 26),
 }
+# So that the description of every rule set fits the texts for language models.
+_LONGEST_NAME, _LONGEST_ABOUT = 80, 500
 
 
 class RulesError(ValueError):
@@ -238,8 +241,16 @@ class Rules:
     def _check_values(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise RulesError(f"name is {self.name!r}: a rule set needs a name in letters")
-        if not isinstance(self.about, str):
-            raise RulesError(f"about is {self.about!r}: it has to be a text")
+        if len(self.name) > _LONGEST_NAME or not self.name.isprintable():
+            raise RulesError(
+                f"name is {short_repr(self.name)}: give one of at most {_LONGEST_NAME} characters "
+                "that can be printed"
+            )
+        if not isinstance(self.about, str) or len(self.about) > _LONGEST_ABOUT:
+            raise RulesError(
+                f"about is {short_repr(self.about)}: it has to be a text of at most "
+                f"{_LONGEST_ABOUT} characters"
+            )
         for name, kind in _CHOICES.items():
             value, allowed = getattr(self, name), get_args(kind)
             if value not in allowed:

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from ..engine.batch.config import TEXT, Options
 from ..engine.checks import IllegalAction
 from ..engine.text.answers import parse_answer
-from ..engine.text.position import CHARACTERS, MAX_CHARACTERS, observation_text
+from ..engine.text.position import CHARACTERS, MAX_CHARACTERS, in_characters, observation_text
 from ..engine.view import View
 
 DEFAULT_RETRIES = 2
@@ -70,6 +70,5 @@ class Answers:
     def observation(self, view: View) -> TextObservation:
         text = observation_text(view)
         if self.reason:  # it quotes the answer, which may have any characters
-            reason = "".join(each if each in CHARACTERS else "?" for each in self.reason)
-            text = f"Refused: {reason}.\n\n{text}"
+            text = f"Refused: {in_characters(self.reason)}.\n\n{text}"
         return TextObservation(text)

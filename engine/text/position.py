@@ -34,7 +34,12 @@ _NOTATION = (
 @cache
 def rules_text(rules: Rules) -> str:
     """The rules of a set, and how to answer."""
-    return f"German Whist. {describe(rules)}\n\n{_NOTATION}"
+    return in_characters(f"German Whist. {describe(rules)}\n\n{_NOTATION}")
+
+
+def in_characters(text: str) -> str:
+    """A text with `?` for what is not in `CHARACTERS`, as in a name or a quoted answer."""
+    return "".join(each if each in CHARACTERS else "?" for each in text)
 
 
 def prompt(view: View) -> str:

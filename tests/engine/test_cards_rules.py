@@ -127,6 +127,9 @@ def test_rules_can_not_be_changed() -> None:
         ({"trumps": None}, r"trumps is None: .*upcard, none"),
         ({"name": ""}, r"name is '': "),
         ({"name": 7}, r"name is 7: "),
+        ({"name": "a" * 11_000}, r"name is 'aaa.{0,60}…: .*at most 80 characters .* printed$"),
+        ({"name": "two\nlines"}, r"name is 'two\\nlines': .*that can be printed$"),
+        ({"about": "a" * 11_000}, r"about is 'aaa.{0,60}…: .*a text of at most 500 characters$"),
         ({"book": 6}, r"book is 6: .*over_book"),
         ({"slam_pay": 6, "pay": "margin"}, r"slam_pay is 6: .*over_book.*'margin'"),
         (

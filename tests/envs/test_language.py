@@ -200,6 +200,14 @@ def test_observation_of_any_refused_answer_is_in_the_space() -> None:
     assert seen in env.observation_space
 
 
+def test_names_of_any_characters_are_in_the_text_space() -> None:
+    rules = {"name": "Übung 練習 " * 8, "about": "été " * 125, "hand": 7, "stock": 14}
+    env = GermanWhistEnv(rules, observation="text")
+    seen, _ = env.reset(seed=1)
+    assert seen.startswith("German Whist. ?bung ??")
+    assert seen in env.observation_space
+
+
 @pytest.mark.parametrize(
     ("make", "why"),
     [
