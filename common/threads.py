@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import Thread
 from typing import NamedTuple
@@ -26,6 +27,21 @@ MAX_THREADS = 1024
 def usable_threads() -> int:
     affinity = getattr(os, "sched_getaffinity", None)  # only on Linux
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Give torch one thread, if it is loaded: on small batches more wait for each other."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class _WorkItem(NamedTuple):

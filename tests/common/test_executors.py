@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from processes import children_of, wait_for_end
 
-from german_whist.common.executors import Executor, WorkersLost, count_cores
+from german_whist.common.executors import Executor, InProcessExecutor, WorkersLost, count_cores
 
 BUSY = """
 import time
@@ -62,6 +62,11 @@ def die_once(mark: str) -> str:
     return "done"
 
 
+def torch_threads(_: Any) -> int:
+    torch = pytest.importorskip("torch")
+    return torch.get_num_threads()
+
+
 def named(name: str) -> Callable[[Any], Any]:
     return {
         "factorial": math.factorial,
@@ -73,6 +78,7 @@ def named(name: str) -> Callable[[Any], Any]:
         "print": print,
         "sleep": time.sleep,
         "pid": lambda _: os.getpid(),
+        "torch_threads": torch_threads,
     }[name]
 
 
@@ -88,6 +94,24 @@ def test_executor_runs_all_tasks_in_any_number_of_workers() -> None:
             results = dict(executor.results(lambda: next(tasks, None)))  # noqa: B023
         assert results == {n: math.factorial(n) for n in range(1, 7)}
     assert not children_of(os.getpid())
+
+
+def test_torch_has_one_thread_in_this_process_as_in_a_worker() -> None:
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        for executor in (Executor(named, "torch_threads"), InProcessExecutor(torch_threads)):
+            tasks = iter([1])
+            with executor:
+                assert [*executor.results(lambda: next(tasks, None))] == [(1, 1)]  # noqa: B023
+            assert torch.get_num_threads() == 3
+        failing = InProcessExecutor(odd)
+        with pytest.raises(Odd):
+            next(failing.results(lambda: 1))
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_errors_and_lines_of_tasks_come_back() -> None:

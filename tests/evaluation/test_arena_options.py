@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from german_whist import network_inputs
 from german_whist.commands.evaluation_options import (
     add_run_options,
     arena_options,
@@ -15,6 +16,7 @@ from german_whist.commands.evaluation_options import (
     records_into,
 )
 from german_whist.common.threads import usable_threads
+from german_whist.common.typing import Array
 from german_whist.engine.rules import Match
 from german_whist.evaluation import evaluate
 from german_whist.evaluation.config import ladder_from
@@ -106,3 +108,20 @@ def test_key_follows_from_the_seed_by_default() -> None:
     assert reproducible(first) == reproducible(again)
     assert first.pairings[0].win_rate != other.pairings[0].win_rate
     assert evaluate("random", "threshold", hands=2, seed=4).key != first.key
+
+
+def test_arena_gives_torch_one_thread_and_returns_the_others() -> None:
+    torch, threads = pytest.importorskip("torch"), set[int]()
+
+    def policy(views: Array, streams: Array) -> Array:
+        threads.add(torch.get_num_threads())
+        return network_inputs(views, "classic").masks.argmax(axis=1)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        evaluate(policy, "random", hands=2, seed=1)
+        assert torch.get_num_threads() == 3
+        assert threads == {1}
+    finally:
+        torch.set_num_threads(before)
