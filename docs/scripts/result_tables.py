@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from statistics import mean
 
-from german_whist.common.markdown import markdown_table
+from german_whist.common.markup import markdown_table
 from german_whist.common.settings import format_value
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.statistics import mean_of
