@@ -116,7 +116,7 @@ def test_a_command_of_a_page_is_one(told: str, desk: Path) -> None:
 
 
 def test_paper_cites_what_its_bibliography_has() -> None:
-    folder = ROOT / "paper"
+    folder = ROOT / "docs" / "paper"
     bibliography = (folder / "paper.bib").read_text(encoding="utf-8")
     keys = re.findall(r"^@\w+\{(\w+),", bibliography, re.MULTILINE)
     body = (folder / "paper.md").read_text(encoding="utf-8").split("---", 2)[2]

@@ -14,6 +14,7 @@ copyright = "The German Whist developers"
 extensions = ["myst_parser", "sphinx_copybutton"]
 myst_enable_extensions = ["colon_fence", "attrs_inline"]
 myst_heading_anchors = 4
+exclude_patterns = ["paper"]  # for pandoc: its citations are no Markdown
 html_theme = "furo"
 html_theme_options = {"navigation_with_keys": True}
 html_copy_source = html_show_sourcelink = html_show_sphinx = False

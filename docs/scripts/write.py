@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 from collections import Counter
 from inspect import getdoc
@@ -350,10 +349,9 @@ def with_tables(page: str, tables: dict[str, str]) -> str:
 
 def _pages_with_tables() -> dict[str, str]:
     tables = result_tables.tables()
-    paths = [*DOCS.rglob("*.md"), DOCS.parent / "paper" / "paper.md"]
-    pages = {path: path.read_text("utf-8") for path in sorted(paths)}
+    pages = {path: path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
     return {
-        os.path.relpath(path, DOCS): with_tables(page, tables)
+        path.relative_to(DOCS).as_posix(): with_tables(page, tables)
         for path, page in pages.items()
         if "<!-- table" in page
     }
