@@ -49,7 +49,7 @@ def check_size(rules: Rules) -> None:
 
 
 @jit
-def _begin(rules: np.ndarray, games: np.ndarray, dealer: int) -> None:
+def begin_hands(rules: np.ndarray, games: np.ndarray, dealer: int) -> None:
     for index in range(len(games)):
         set_up(row(rules, 0), row(games, index), dealer)
 
@@ -121,7 +121,7 @@ class GameTree:
         deals = all_deals(rules)
         games = np.zeros(len(deals), GAME)
         games["deal"][:, : deals.shape[1]] = deals
-        _begin(record, games, dealer)
+        begin_hands(record, games, dealer)
         tree = cls(rules, dealer, len(deals))
         parents, actions = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
         while len(games):
