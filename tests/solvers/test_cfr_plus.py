@@ -21,7 +21,8 @@ from german_whist.agents.registry import make_agent
 from german_whist.agents.tabular.strategy import BUNDLED, write_strategy
 from german_whist.cli import main
 from german_whist.engine.dtypes import NO_CARD, UNSEEN_CARD, VIEW
-from german_whist.engine.rules import load_rules
+from german_whist.engine.rules import Rules, load_rules
+from german_whist.engine.view import action_masks
 from german_whist.evaluation.exploitability.exact import (
     exploitability_on_full_tree,
     measure_exploitability,
@@ -204,6 +205,13 @@ def test_players_are_as_exploitable_as_by_whole_views(
     assert found.n_views < wanted.n_views
 
 
+def sampled_network(path: Path, rules: Rules, layout: str) -> Agent:
+    inputs = [*range(0, 430, 3), 431]
+    card = network_card(inputs, [8], layout=layout, rules=[rules.as_mapping()])
+    path = written(path, network_weights(len(inputs), 8, 52), card)
+    return make_agent(f"network:{path},sample,endgame=exact", rules)
+
+
 @pytest.mark.parametrize("layout", ["trump-first", "raw"])
 @pytest.mark.parametrize("deck", ["three suits", "no trumps"])
 def test_networks_are_as_exploitable_in_one_suit_as_in_all(
@@ -211,10 +219,7 @@ def test_networks_are_as_exploitable_in_one_suit_as_in_all(
 ) -> None:
     """A network that sees trumps first is asked for first upcards of one suit alone."""
     rules = load_rules(TINY[NAMES.index(deck)])
-    inputs = [*range(0, 430, 3), 431]
-    card = network_card(inputs, [8], layout=layout, rules=[rules.as_mapping()])
-    path = written(tmp_path / "network", network_weights(len(inputs), 8, 52), card)
-    agent = make_agent(f"network:{path},sample,endgame=exact", rules)
+    agent = sampled_network(tmp_path / "network", rules, layout)
     found, wanted = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
     for name in ("against_dealer", "against_leader", "self_play_value"):
         assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
@@ -254,6 +259,31 @@ def test_what_replaces_an_agents_play_is_asked_for_every_suit() -> None:
     agent.probabilities = random_in_spades  # type: ignore[attr-defined]
     agent.act = lambda views, rng: drawn_from(random_in_spades(views), rng)  # type: ignore[method-assign]
     assert measure_exploitability(agent, rules).exploitability > 0.01
+
+
+class BySuit:
+    """Logits that prefer high cards or low ones, by the suit that is trumps."""
+
+    def logits(self, rules: Array, views: Array) -> Array:
+        ranks = np.arange(52) % 13 * np.where(views["trump"] > 0, 0.5, -0.5)[:, None]
+        legal = action_masks(rules, views, 52)
+        return np.where(legal, ranks, -np.inf).astype(np.float32)
+
+
+@pytest.mark.parametrize("replaced", ["other logits", "network that sees real suits"])
+def test_a_replaced_policy_is_asked_for_every_suit(replaced: str, tmp_path: Path) -> None:
+    rules = load_rules(TINY[NAMES.index("three suits")])
+    agent: Any = sampled_network(tmp_path / "network", rules, "trump-first")
+    alike = measure_exploitability(agent, rules)
+    if replaced == "other logits":
+        agent.policy = BySuit()
+    else:
+        other: Any = sampled_network(tmp_path / "raw", rules, "raw")
+        agent.policy = other.policy
+    found, wanted = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
+    assert found.n_views == rules.suits * alike.n_views
+    for name in ("against_dealer", "against_leader", "self_play_value"):
+        assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
 
 
 class Listening(RandomExactAgent):
