@@ -142,7 +142,13 @@ from .aec import (
     no_parallel_env,
 )
 from .options import Info, RenderOptions, TextOptions, options_table
-from .render.modes import MOVER, OPEN, RENDER_MODES, RenderFrame, warn_without_render_mode
+from .render.modes import (
+    MOVER,
+    OPEN,
+    RenderFrame,
+    usable_render_modes,
+    warn_without_render_mode,
+)
 from .spaces import dict_space, state_box, warm_up_states
 from .text import TEXT_OR_NUMBER, Answers, TextObservation, checked_retries
 from .typed_aec import Observation, Wrapped
@@ -207,7 +213,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     metadata: dict[str, object] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "german_whist_v0",
-        "render_modes": list(RENDER_MODES),
+        "render_modes": usable_render_modes(),
         "is_parallelizable": False,
         "render_fps": 2,
     }

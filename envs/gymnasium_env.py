@@ -25,7 +25,7 @@ from ..engine.checks import VECTOR_RESET_OPTIONS, IllegalAction, checked_action
 from ..engine.rules import RulesLike
 from ..engine.view import View
 from .options import Info, LearnerObservation, LearnerOptions, TextOptions, options_table
-from .render.modes import RENDER_MODES, RenderFrame, warn_without_render_mode
+from .render.modes import RenderFrame, usable_render_modes, warn_without_render_mode
 from .single_agent_batch import FinishedEpisodes, LearnerStep, SingleAgentMixin
 from .text import TEXT_OR_NUMBER, text_space
 
@@ -93,7 +93,7 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
     """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class
-        "render_modes": list(RENDER_MODES),
+        "render_modes": usable_render_modes(),
         "render_fps": 2,
     }
 
@@ -252,7 +252,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
     """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class
-        "render_modes": list(RENDER_MODES),
+        "render_modes": usable_render_modes(),
         "render_fps": 2,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }

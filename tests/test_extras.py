@@ -18,16 +18,16 @@ CLI = "from german_whist.cli import main\nassert main({words}) == 2\nraise Syste
 NEEDS = {
     "GermanWhistVecEnv needs stable_baselines3": ("train", "import german_whist.envs.sb3"),
     "the game in OpenSpiel needs pyspiel": ("open-spiel", "import german_whist.envs.open_spiel"),
-    "a picture needs PIL": (
+    "render_mode 'rgb_array' needs PIL": (
         "render",
-        "from german_whist import german_whist_v0\n"
-        "env = german_whist_v0.env(render_mode='rgb_array')\nenv.reset(seed=1)\nenv.render()",
+        "from german_whist import german_whist_v0\ngerman_whist_v0.env(render_mode='rgb_array')",
     ),
-    "a picture needs pygame": (
+    "render_mode 'human' needs pygame": (
         "render",
-        "import gymnasium\nimport german_whist\nsys.modules['PIL'] = sys\n"
-        "env = gymnasium.make('german_whist/GermanWhist-v0', render_mode='human')\n"
-        "env.reset(seed=1)",
+        "import importlib.util\nfrom german_whist.envs import GermanWhistEnv\n"
+        "find_spec = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name: name == 'PIL' or find_spec(name)\n"
+        "GermanWhistEnv(render_mode='human')",
     ),
     "an ONNX agent needs onnxruntime": (
         "onnx",
@@ -124,6 +124,33 @@ def test_missing_extra_is_named_with_command_and_page(need: str, errors: dict[st
     extra, _ = NEEDS[need]
     assert need in errors[need]
     assert f'pip install ".[{extra}]" in a clone of the repository' in errors[need]
+
+
+CHECKER = """
+import sys
+sys.modules.update(dict.fromkeys({hidden!r}))
+import gymnasium
+import german_whist
+from gymnasium.utils.env_checker import check_env
+for name in ("GermanWhist", "GermanWhistText", "GermanWhistThree"):
+    env = gymnasium.make(f"german_whist/{{name}}-v0").unwrapped
+    check_env(env)
+    print(*env.metadata["render_modes"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("hidden", "modes"), [(["pygame"], "ansi rgb_array svg"), (HIDDEN, "ansi svg")]
+)
+def test_gymnasiums_checker_passes_without_extras(
+    hidden: list[str], modes: str, tmp_path: Path
+) -> None:
+    program = CHECKER.format(hidden=hidden)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [modes] * 3
 
 
 def test_install_page_lists_every_extra_of_a_hint() -> None:

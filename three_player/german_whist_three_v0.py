@@ -92,7 +92,13 @@ from ..engine.cards import N_CARDS, action_text
 from ..engine.checks import IllegalAction, check_reset_options, checked_seed, fresh_seed
 from ..envs.aec import GameAEC, IllegalActionLoses, no_parallel_env
 from ..envs.options import Info, RenderOptions, options_table
-from ..envs.render.modes import MOVER, OPEN, RENDER_MODES, RenderFrame, warn_without_render_mode
+from ..envs.render.modes import (
+    MOVER,
+    OPEN,
+    RenderFrame,
+    usable_render_modes,
+    warn_without_render_mode,
+)
 from ..envs.typed_aec import Observation, Wrapped
 from .game import HAND, PLAYERS, ThreeGame, ThreeView
 from .observation import THREE_SPEC, mask_for_three, observation_for_three, three_space
@@ -121,7 +127,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
 
     metadata: dict[str, object] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "german_whist_three_v0",
-        "render_modes": list(RENDER_MODES),
+        "render_modes": usable_render_modes(),
         "is_parallelizable": False,
         "render_fps": 2,
     }

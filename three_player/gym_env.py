@@ -17,7 +17,7 @@ from ..engine.checks import IllegalAction, checked_action, checked_choice, check
 from ..engine.rng import random_below, stream_state
 from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
 from ..envs.options import Info, LearnerObservation
-from ..envs.render.modes import OPEN, RENDER_MODES, SEAT, RenderFrame
+from ..envs.render.modes import OPEN, SEAT, RenderFrame, usable_render_modes
 from ..envs.single_agent_batch import RANDOM_SEAT
 from .agents import ThreeAgent, agent_for_three, three_stream
 from .game import HAND, PLAYERS, ThreeView
@@ -59,7 +59,7 @@ worst reward, or `"raise"` |
     """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class
-        "render_modes": list(RENDER_MODES),
+        "render_modes": usable_render_modes(),
         "render_fps": 2,
     }
 

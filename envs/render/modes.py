@@ -19,9 +19,24 @@ if TYPE_CHECKING:
     from .window import Window
 
 RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
+_LIBRARIES = {"human": ("PIL", "pygame"), "rgb_array": ("PIL",)}
+"""Modules that a mode imports; the extra `render` brings them."""
 OPEN, SEAT, MOVER = "open", "seat", "mover"
 RenderFrame = Any
 """By the mode: a text (`ansi`, `svg`), uint8 of (height, width, 3) (`rgb_array`), or None."""
+
+
+def _missing_library(mode: str) -> str | None:
+    missing = (name for name in _LIBRARIES.get(mode, ()) if importlib.util.find_spec(name) is None)
+    return next(missing, None)
+
+
+def usable_render_modes() -> list[str]:
+    """The modes for an environment's metadata: those whose libraries are installed.
+
+    Gymnasium's checker makes an environment in each of them.
+    """
+    return [mode for mode in RENDER_MODES if _missing_library(mode) is None]
 
 
 def painter_for(mode: str | None, fps: int = 2) -> Painter | None:
@@ -38,6 +53,9 @@ class Painter:
     """Draws tables in one render mode; imports its libraries on first use."""
 
     def __init__(self, mode: str, fps: int = 2) -> None:
+        if library := _missing_library(mode):
+            sentence = not_installed(f"render_mode {mode!r}", library, "render")
+            raise ModuleNotFoundError(sentence, name=library)
         self.mode = mode
         self._fps = fps
         self._window: Window | None = None
@@ -57,11 +75,11 @@ class Painter:
             from .svg import svg_of
 
             return svg_of(scene)
-        _need_pictures()
         if self.mode == "rgb_array":
             from .raster import image_of
 
             return image_of(scene)
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
         from .window import Window
 
         if self._window is None:
@@ -77,10 +95,3 @@ class Painter:
         if self._window is not None:
             self._window.close()
             self._window = None
-
-
-def _need_pictures() -> None:
-    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
-    for name in ("PIL", "pygame"):
-        if importlib.util.find_spec(name) is None:
-            raise ModuleNotFoundError(not_installed("a picture", name, "render"), name=name)
