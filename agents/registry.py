@@ -484,6 +484,7 @@ def load_agent(
     Also takes an `Agent`, its class, or a function of views and random streams. The default of
     `rules` is classic, or the rules of the checkpoint.
 
+    >>> from german_whist import Game
     >>> agent = load_agent("champion")
     >>> view = Game(seed=1).view()
     >>> card = agent.act(view)

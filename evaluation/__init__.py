@@ -2,7 +2,8 @@
 
 >>> from german_whist.evaluation import evaluate
 >>> result = evaluate("threshold", "random-exact", hands=2000, seed=1)
->>> print(result.pairings[0].win_rate)
+>>> result.pairings[0].win_rate
+Estimate(value=0.8295, low=0.813..., high=0.844...)
 """
 
 from .arena_config import ArenaConfig, ArenaOptions

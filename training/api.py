@@ -1,8 +1,9 @@
 """Python API of training: start or resume a run, with its display.
 
 >>> import german_whist
->>> trained = german_whist.train("tiny", decisions=100_000)
->>> trained.checkpoint
+>>> trained = german_whist.train("tiny", decisions=10_000, quiet=True)
+>>> trained.checkpoint.name
+'000000010240.safetensors'
 """
 
 from __future__ import annotations

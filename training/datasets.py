@@ -6,9 +6,11 @@ A data set is a folder. `dataset.json` describes it, and each `hands-00000.npz` 
 of some hands in the order of play, a row each. No deal occurs twice. A row has what the player to
 move may know; what it may not know is in columns whose names begin with `hidden_`.
 
->>> from german_whist.training.datasets import Dataset, generate_dataset
->>> generate_dataset(["champion", "counting"], "data", hands=1000)
->>> data = Dataset("data").read("observation", "action_mask", "action")
+>>> from german_whist.training.datasets import generate_dataset
+>>> dataset = generate_dataset(["champion", "counting"], "data", hands=100)
+>>> data = dataset.read("observation", "action_mask", "action")
+>>> len(data["action"])
+5200
 """
 
 from __future__ import annotations

@@ -37,8 +37,10 @@ def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPo
 
     `rules` choose one of several rule sets of the checkpoint.
 
-    >>> policy = load_policy("runs/quick-1")
-    >>> seen = policy.observe(view)
+    >>> import torch
+    >>> from german_whist import Game
+    >>> policy = load_policy("champion-1")
+    >>> seen = policy.observe(Game(seed=1).view())
     >>> logits, actions = policy.module(*map(torch.from_numpy, (seen.observations, seen.masks)))
     >>> card = seen.real(actions)[0]
     """

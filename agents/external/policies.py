@@ -44,6 +44,8 @@ Policy = Callable[[Array, Array], object]
 class PolicyAgent(Agent):
     """Agent that plays the output of a function of observations and masks.
 
+    >>> def policy(observations, masks):
+    ...     return masks.astype(float)  # the output of your network
     >>> agent = PolicyAgent("classic", policy, layout="trump-first", name="mine")
     """
 

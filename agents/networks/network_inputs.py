@@ -1,9 +1,12 @@
 """Observations and masks of views, as the environments encode them, and actions in both encodings.
 
+>>> from german_whist import Game
 >>> from german_whist.agents.networks.network_inputs import network_inputs
+>>> views = [Game(seed=seed).view() for seed in range(3)]
 >>> observed = network_inputs(views, "classic", layout="trump-first")
->>> actions = observed.real(policy(observed.observations, observed.masks).argmax(1))
->>> targets = observed.shown(agent.act(views, rng))
+>>> logits = observed.masks.astype(float)  # of your network, from `observed.observations`
+>>> actions = observed.real(logits.argmax(1))
+>>> targets = observed.shown(actions)  # of an agent's actions, to learn from
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def _text(documented: griffe.Object | griffe.Alias) -> str:
     opening = text.partition("\n\n")[0]
     if "\n### " in text:
         return opening
-    return re.sub(r"^(>>> .*(\n(>>>|\.\.\.) .*)*)", r"```pycon\n\1\n```", text, flags=re.MULTILINE)
+    return re.sub(r"^(>>> .*(\n.+)*)", r"```pycon\n\1\n```", text, flags=re.MULTILINE)
 
 
 def _members(holder: griffe.Module) -> Iterator[str]:

@@ -148,12 +148,12 @@ def leading_seat(values: Sequence[int]) -> int | None:
 class Session:
     """Two players at a table, hand after hand until their match is over.
 
-    >>> session = Session(Settings(opponent="threshold", seed=1))
+    >>> session = Session(SessionSettings(opponent="threshold", seed=1))
     >>> while session.turn is not None:
     ...     if session.turn == PERSON:
     ...         session.play(session.view(PERSON).legal()[0])
     ...     else:
-    ...         session.answer()
+    ...         _ = session.answer()
     >>> session.over, len(session.records)
     (True, 1)
     """
