@@ -152,8 +152,8 @@ class LiveTable:
         return [*self._compared(), *([] if change is None else [words.rating_change(*change)])]
 
     def _compared(self) -> list[str]:
-        session, again = self.session, self.session.settings.again
-        before = None if again is None else self._backend.store.hands.get(*again)
+        session, earlier = self.session, self.session.settings.replayed_from
+        before = None if earlier is None else self._backend.store.hands.get(*earlier)
         if before is None:
             return []
         swapped = GameRecord.from_line(before.record).dealer != session.game.dealer

@@ -8,7 +8,7 @@ export interface TableRequest {
   seed?: number | null;
   number?: number;
   name?: string;
-  again?: SameDealRequest | null;
+  replayed_from?: SameDealRequest | null;
   memory?: boolean;
   lesson?: number;
 }

@@ -72,7 +72,7 @@ class TableRequest(Struct, forbid_unknown_fields=True):
     seed: Seed | None = None
     number: Seed = 0
     name: str = ""
-    again: SameDealRequest | None = None
+    replayed_from: SameDealRequest | None = None
     memory: bool = False
     lesson: Annotated[int, Meta(ge=0, le=N_LESSONS)] = 0
 
@@ -135,8 +135,10 @@ async def read_request(request: Request, kind: type[Body]) -> Body:
 def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
     """The settings of a new table."""
     if body.lesson:
-        if body.again is not None:
-            raise Refused(f"lesson is {body.lesson}: it has its own deal, so leave again out")
+        if body.replayed_from is not None:
+            raise Refused(
+                f"lesson is {body.lesson}: it has its own deal, so leave replayed_from out"
+            )
         return lesson_settings(body.lesson)
     rules = rules_named(body.rules)
     if body.number and (body.seed is None or body.match is not None):
@@ -154,7 +156,7 @@ def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
         seed=new_seed() if body.seed is None else body.seed,
         name=plain_text(body.name) or YOU,
         number=body.number,
-        chosen=body.seed is not None,
+        seed_chosen=body.seed is not None,
         memory=body.memory and body.player == HUMAN,
     )
 

@@ -51,8 +51,8 @@ class TableHandlers:
 
         def open_table() -> LiveTable:
             settings = table_settings(body, self._services.opponents)
-            if body.again is not None:
-                settings = self._same_deal(settings, body.again)
+            if body.replayed_from is not None:
+                settings = self._same_deal(settings, body.replayed_from)
             return self._live.open(settings)
 
         table = await run_in_threadpool(open_table)
@@ -68,7 +68,7 @@ class TableHandlers:
             match=None,
             deal=tuple(map(int, record.start().cards_dealt)),
             dealer=1 - record.dealer if body.swapped else record.dealer,
-            again=(body.id.partition("~")[0], body.hand),
+            replayed_from=(body.id.partition("~")[0], body.hand),
             prior_actions=record.actions[: body.decision],
         )
 

@@ -33,7 +33,7 @@ HUMAN = "human"
 PERSON, OPPONENT = 0, 1
 """The seats; of two agents, the first has the person's."""
 
-STATE_VERSION = 5
+STATE_VERSION = 6
 _SEED_BITS = 63
 AgentFactory = Callable[..., Agent]
 """`make_agent`, or a function that is called as it is: by name and rules, and `match=`."""
@@ -75,13 +75,13 @@ class SessionSettings:
     """The person's name in records."""
     number: int = 0
     """The number of the first deal of the seed."""
-    chosen: bool = False
+    seed_chosen: bool = False
     """Whether the person chose the seed, and so may know the cards."""
     deal: tuple[int, ...] = ()
     """The cards of a single hand in dealing order, when an earlier deal is played again."""
     dealer: Literal[0, 1] = 0
     """The dealer of `deal`."""
-    again: tuple[str, int] | None = None
+    replayed_from: tuple[str, int] | None = None
     """The session and number of the hand that is played again."""
     prior_actions: tuple[int, ...] = ()
     """The actions of that hand before the person takes a seat in it."""
@@ -93,7 +93,7 @@ class SessionSettings:
     @property
     def rated(self) -> bool:
         """Whether hands count for the rating: the cards must be new to both players."""
-        return not (self.watched or self.deal or self.lesson or self.chosen)
+        return not (self.watched or self.deal or self.lesson or self.seed_chosen)
 
     @property
     def rating_kind(self) -> str:

@@ -45,9 +45,9 @@ def test_a_lesson_is_no_hand_played_again(client: Client) -> None:
     table = TableClient(client, opponent="random", seed=3)
     table.finish_hand()
     again = {"id": table.id, "hand": 1, "decision": 20}
-    status, reply = client.request("POST", "/api/tables", {"lesson": 5, "again": again})
+    status, reply = client.request("POST", "/api/tables", {"lesson": 5, "replayed_from": again})
     assert status == 400
-    assert "leave again out" in reply["error"]
+    assert "leave replayed_from out" in reply["error"]
     assert len(client.get("/api/tables")) == 1
 
 

@@ -519,7 +519,7 @@ def test_hand_played_on_from_a_decision_counts_nowhere(client: Client, seat: int
     at = next(step for step in played["steps"][9:] if step["who"] == seat)
     before = client.get("/api/statistics")
     again = {"id": table.id, "hand": 1, "swapped": seat == 1, "decision": at["n"]}
-    on = TableClient(client, opponent="threshold", again=again)
+    on = TableClient(client, opponent="threshold", replayed_from=again)
     assert sorted(on.state["hand"]) == sorted(at["before"]["hands"][seat])
     assert (on.state["rated"], on.state["turn"], on.state["legal"]) == (False, 0, at["legal"])
     assert client.request("POST", f"{on.path}/take-back")[0] == 422
@@ -539,7 +539,7 @@ def test_hand_played_on_from_a_decision_counts_nowhere(client: Client, seat: int
     lines = client.request("GET", "/api/statistics/export")[1].splitlines()
     assert [line.rpartition(",")[2] for line in lines] == ["played_on", "False", "True"]
     again["decision"] = len(played["steps"])
-    assert client.request("POST", "/api/tables", {"again": again})[0] == 400
+    assert client.request("POST", "/api/tables", {"replayed_from": again})[0] == 400
 
 
 def test_same_deal_from_other_seat_is_compared_and_not_rated(client: Client) -> None:
@@ -547,12 +547,12 @@ def test_same_deal_from_other_seat_is_compared_and_not_rated(client: Client) -> 
     hand, dealer = set(first.state["hand"]), first.state["dealer"]
     first.play_on(min)
     assert len(client.get("/api/statistics")["play"]) == 1
-    again = TableClient(client, opponent="threshold", again={"id": first.id, "hand": 1})
+    again = TableClient(client, opponent="threshold", replayed_from={"id": first.id, "hand": 1})
     (note,) = first.state["result"]["notes"]
     rating = client.get("/api/statistics")["play"][0]["rating"]
     assert note == f"Your rating: {rating:.0f} ({rating - 1000:+.0f})".replace("-", "−")
     other = TableClient(
-        client, opponent="threshold", again={"id": first.id, "hand": 1, "swapped": True}
+        client, opponent="threshold", replayed_from={"id": first.id, "hand": 1, "swapped": True}
     )
     assert (again.state["dealer"], other.state["dealer"]) == (dealer, 1 - dealer)
     assert not hand & set(other.state["hand"])  # the opponent may have led one of these cards
@@ -564,7 +564,7 @@ def test_same_deal_from_other_seat_is_compared_and_not_rated(client: Client) -> 
     assert "as many tricks as" in again.state["result"]["notes"][0]
     assert "over both seats" in other.state["result"]["notes"][0]
     assert len(client.get("/api/statistics")["play"]) == 1
-    body = {"opponent": "threshold", "again": {"id": "nothing", "hand": 1}}
+    body = {"opponent": "threshold", "replayed_from": {"id": "nothing", "hand": 1}}
     assert client.request("POST", "/api/tables", body)[0] == 404
 
 

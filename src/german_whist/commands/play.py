@@ -96,5 +96,5 @@ def _settings(arguments: argparse.Namespace) -> SessionSettings:
         opponent=opponent,
         match=match,
         seed=new_seed() if arguments.seed is None else arguments.seed,
-        chosen=arguments.seed is not None,
+        seed_chosen=arguments.seed is not None,
     )

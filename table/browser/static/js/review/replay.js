@@ -85,7 +85,7 @@ class ReplayPage {
     const wish = await dialog(label("replay.go_on"), [h("p", {}, label("replay.go_on_about", { name: replay.players[who] })),
       h("div", { class: "field" }, h("label", { for: "go-on-against" }, label("lobby.opponent")), opponent)],
     [["no", label("site.close"), "quiet"], ["go", label("lobby.deal"), "primary"]]);
-    if (wish === "go") await sitDown({ opponent: opponent.value, again: { id: this.id, hand: Number(this.hand), swapped: who === 1, decision: at } });
+    if (wish === "go") await sitDown({ opponent: opponent.value, replayed_from: { id: this.id, hand: Number(this.hand), swapped: who === 1, decision: at } });
   }
 
   close() {

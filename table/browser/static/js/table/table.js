@@ -98,13 +98,13 @@ class TablePage {
   }
 
   /** Another table like this one, with the cards of a hand that was played where one is named.
-   * @param {TableRequest["again"]} [again]
+   * @param {TableRequest["replayed_from"]} [earlier]
    */
-  anew(again) {
+  anew(earlier) {
     const { opponent, player, rules, lesson, memory, match: { kind, n } } = this.state;
     if (lesson) return sitDown({ lesson });
-    const match = again || kind === "single" ? { kind: "single" } : { kind, n };
-    return sitDown({ opponent, player, memory, match, ...(again ? { again } : { rules }) });
+    const match = earlier || kind === "single" ? { kind: "single" } : { kind, n };
+    return sitDown({ opponent, player, memory, match, ...(earlier ? { replayed_from: earlier } : { rules }) });
   }
 
   async claim() {
