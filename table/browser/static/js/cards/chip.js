@@ -2,7 +2,7 @@
 /* A card in running text: its symbol in its colour, its name for screen readers. */
 
 import { h } from "../base/dom.js";
-import { isRed, nameOf, symbolOf } from "./cards.js";
+import { isRed, nameOf, symbolOf } from "./names.js";
 
 /** @param {string} card */
 export function cardText(card) {

@@ -4,7 +4,7 @@
 /** @import { Properties } from "../base/dom.js" */
 
 import { s } from "../base/dom.js";
-import { isRed } from "./cards.js";
+import { isRed } from "./names.js";
 import { pip } from "./suits.js";
 
 const INK = "#22242b", GOLD = "#e8b23f", SKIN = "#f8e0c6", CREAM = "#fff8e6", RED = "#c3262f", BLUE = "#23508f";

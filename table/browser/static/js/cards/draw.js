@@ -2,7 +2,7 @@
 /* Cards drawn as SVG in a box of 250 by 350: modern with a large index, classic with pips and courts. */
 
 import { s } from "../base/dom.js";
-import { rankOf, rankText, suitOf } from "./cards.js";
+import { rankOf, rankText, suitOf } from "./names.js";
 import { court } from "./courts.js";
 import { pip } from "./suits.js";
 

@@ -9,7 +9,7 @@
 import { button, faint, h, s } from "../base/dom.js";
 import { plot } from "../base/plot.js";
 import { label, signed } from "../base/words.js";
-import { actionSymbol, cardOf, isCard, nameOf, rankText, RANKS, SUITS, symbolOf } from "../cards/cards.js";
+import { actionSymbol, cardOf, isCard, nameOf, rankText, RANKS, SUITS, symbolOf } from "../cards/names.js";
 import { cardText } from "../cards/chip.js";
 
 /** @param {number} value */

@@ -13,7 +13,7 @@ import { openRules } from "../base/menu.js";
 import { openPages } from "../base/pages.js";
 import { tableViewOptions, openSettings, settings } from "../base/settings.js";
 import { label, signed } from "../base/words.js";
-import { actionSymbol, cardOf, TAKE_HIDDEN, whyNot } from "../cards/cards.js";
+import { actionSymbol, cardOf, TAKE_HIDDEN, whyNot } from "../cards/names.js";
 import { cardText } from "../cards/chip.js";
 import { ExchangeBar } from "../table_view/exchange.js";
 import { TableView } from "../table_view/table_view.js";

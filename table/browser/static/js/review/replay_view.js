@@ -9,7 +9,7 @@
 import { faint, h } from "../base/dom.js";
 import { show, tool } from "../base/icons.js";
 import { capital, label } from "../base/words.js";
-import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from "../cards/cards.js";
+import { actionName, actionSymbol, cardOf, isCard, nameOf, TAKE_HIDDEN } from "../cards/names.js";
 import { cardText } from "../cards/chip.js";
 import { TableView } from "../table_view/table_view.js";
 import { Plates } from "../table_view/plates.js";

@@ -6,7 +6,7 @@
 
 import { faint, h } from "../base/dom.js";
 import { label, signed } from "../base/words.js";
-import { actionSymbol, isCard } from "../cards/cards.js";
+import { actionSymbol, isCard } from "../cards/names.js";
 import { cardText } from "../cards/chip.js";
 
 const FIRST = 5;

@@ -5,7 +5,7 @@
 
 import { button, faint, h } from "../base/dom.js";
 import { label } from "../base/words.js";
-import { nameOf, rankText, SUIT_NAMES } from "../cards/cards.js";
+import { nameOf, rankText, SUIT_NAMES } from "../cards/names.js";
 import { cardText } from "../cards/chip.js";
 import { suitIcon } from "../cards/suits.js";
 import { valuesTable } from "../review/values.js";

@@ -12,7 +12,7 @@ import { openRules } from "../base/menu.js";
 import { newTable, openPages, sitDown } from "../base/pages.js";
 import { change, openSettings, settings } from "../base/settings.js";
 import { label, TOUCH } from "../base/words.js";
-import { actionName } from "../cards/cards.js";
+import { actionName } from "../cards/names.js";
 import { mayTakeBack, PageView } from "./page_view.js";
 import { TableFeed } from "./table_feed.js";
 import { TableInput } from "./table_input.js";

@@ -10,7 +10,7 @@ import { attempt, dialogOpen, toast } from "../base/dialogs.js";
 import { pause } from "../base/dom.js";
 import { settings } from "../base/settings.js";
 import { sound } from "../base/sound.js";
-import { cardOf, TAKE_HIDDEN, whyNot } from "../cards/cards.js";
+import { cardOf, TAKE_HIDDEN, whyNot } from "../cards/names.js";
 import { ExchangeBar } from "../table_view/exchange.js";
 import { Picker } from "../table_view/picker.js";
 import { REST } from "./table_feed.js";

@@ -6,7 +6,7 @@
 
 import { h } from "../base/dom.js";
 import { label } from "../base/words.js";
-import { KEEP, TAKE_BLIND } from "../cards/cards.js";
+import { KEEP, TAKE_BLIND } from "../cards/names.js";
 
 export class ExchangeBar {
   /** @param {(action: number, card: null, wish: Wish) => void} onplay */

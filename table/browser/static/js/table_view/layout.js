@@ -6,7 +6,8 @@
 /** @import { Scene } from "./scene.js" */
 /** @import { TableViewOptions } from "../base/settings.js" */
 
-import { sorted, suitOf, suitOrder } from "../cards/cards.js";
+import { suitOf } from "../cards/names.js";
+import { sorted, suitOrder } from "../cards/order.js";
 
 /**
  * Where a card lies: `covered` is how much of its height shows, `step` how far the next card is.

@@ -7,7 +7,8 @@
 
 import { settings } from "../base/settings.js";
 import { label } from "../base/words.js";
-import { actionOf, cardOf, nameOf, RANKS, rankOf, sorted, SUITS, suitOf } from "../cards/cards.js";
+import { actionOf, cardOf, nameOf, RANKS, rankOf, SUITS, suitOf } from "../cards/names.js";
+import { sorted } from "../cards/order.js";
 
 /** @typedef {string | null} Key */
 /** @typedef {VisibleState & { move: number | string, watched?: boolean }} Asked */

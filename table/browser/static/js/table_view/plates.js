@@ -7,7 +7,7 @@
 
 import { h } from "../base/dom.js";
 import { capital, label } from "../base/words.js";
-import { symbolOf } from "../cards/cards.js";
+import { symbolOf } from "../cards/names.js";
 import { suitIcon } from "../cards/suits.js";
 
 /**

@@ -7,7 +7,7 @@
 /** @import { TableViewOptions } from "../base/settings.js" */
 
 import { h } from "../base/dom.js";
-import { nameOf } from "../cards/cards.js";
+import { nameOf } from "../cards/names.js";
 import { face } from "../cards/draw.js";
 import { arrange } from "./layout.js";
 
