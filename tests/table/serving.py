@@ -58,7 +58,7 @@ class Client:
         data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
         connection.request(method, path, data, {**given, **(headers or {})})
         answer = connection.getresponse()
-        text = answer.read().decode("utf-8")
+        text = answer.read().decode("utf-8", "replace")
         found = {name.lower(): value for name, value in answer.getheaders()}
         for name, value in answer.getheaders():
             if name.lower() == "set-cookie":

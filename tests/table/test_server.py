@@ -19,6 +19,7 @@ from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
 from german_whist.engine.view import View
 from german_whist.table.browser import serve_tables
+from german_whist.table.browser.server import STATIC
 from german_whist.table.game import opponents
 from german_whist.table.game.database import new_id
 from german_whist.table.game.session import Session, SessionSettings
@@ -158,6 +159,15 @@ def test_hand_given_up_has_no_replay(client: Client) -> None:
     client.post(f"{table.path}/leave")
     assert client.get("/api/replays") == []
     assert client.request("GET", f"/api/replays/{table.id}/1")[0] == 404
+
+
+def test_server_has_every_path_that_the_page_names(client: Client) -> None:
+    sources = [STATIC.parent / "page.html", *STATIC.rglob("*.js")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    paths = set(re.findall(r'"(/[\w.-]+(?:/[\w.-]+)*)"', text))
+    assert {"/api/tables", "/static/table.webmanifest"} <= paths
+    for path in paths:
+        assert client.raw("GET", path)[0] != 404, path
 
 
 def test_phone_and_computer_play_one_table(server: RunningServer) -> None:

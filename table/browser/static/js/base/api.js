@@ -30,7 +30,7 @@ let trying;
 export function connected(yes) {
   const line = byId("connection");
   clearTimeout(trying);
-  if (!yes) trying = setTimeout(() => get("/manifest.webmanifest").catch(() => {}), TRY_AGAIN);
+  if (!yes) trying = setTimeout(() => get("/static/table.webmanifest").catch(() => {}), TRY_AGAIN);
   if (line.hidden === yes) return;
   line.hidden = yes;
   line.textContent = yes ? "" : label("site.lost");
