@@ -29,7 +29,7 @@ NEEDS = {
         "importlib.util.find_spec = lambda name: name == 'PIL' or find_spec(name)\n"
         "GermanWhistEnv(render_mode='human')",
     ),
-    "an ONNX agent needs onnxruntime": (
+    "an ONNX agent needs onnx": (
         "onnx",
         "from german_whist.agents import make_agent\nmake_agent('onnx:some.onnx')",
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ from ..options import (
 )
 from ..perfect_endgame import EndgamePlayer
 from ..sampling import softmax_rows
-from .onnx_operators import graph_operators
 
 Policy = Callable[[Array, Array], object]
 """`f(observations, masks)` returning `(n, actions)` logits or `(n,)` actions."""
@@ -238,15 +237,17 @@ class OnnxAgent(PolicyAgent):
     ) -> None:
         """`option_words` as for a network, and the layout where the graph's metadata have none."""
         try:
+            import onnx
             import onnxruntime  # type: ignore[import-untyped]
-        except ImportError:
-            raise ValueError(not_installed("an ONNX agent", "onnxruntime", "onnx")) from None
+        except ImportError as error:
+            raise ValueError(not_installed("an ONNX agent", error.name or "onnx", "onnx")) from None
         if not Path(path).is_file():
             raise ValueError(f"{path!r} is no file: name a graph, as in onnx:agent.onnx")
         try:
-            repeating = sorted(_REPEATING & graph_operators(Path(path).read_bytes()))
-        except ValueError as error:
+            model = onnx.load(path, format="protobuf", load_external_data=False)
+        except Exception as error:
             raise ValueError(f"{path} cannot be read as ONNX: {error}") from None
+        repeating = sorted(_REPEATING & {*_operators([model.graph, *model.functions])})
         if repeating:
             raise ValueError(
                 f"{path} has the operator {repeating[0]}, which may run for ever: export the "
@@ -290,6 +291,17 @@ class OnnxAgent(PolicyAgent):
 
 _REPEATING = {"Loop", "Scan"}
 """Operators of ONNX that run a graph again and again."""
+
+
+def _operators(graphs: Iterable[Any]) -> Iterator[str]:
+    """Names of all operators of graphs or functions, those of graphs in their nodes included."""
+    for graph in graphs:
+        for node in graph.node:
+            yield node.op_type
+            for attribute in node.attribute:
+                yield from _operators([attribute.g, *attribute.graphs])
+
+
 _DTYPES = {
     "tensor(int8)": np.int8,
     "tensor(float)": np.float32,
