@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
-from german_whist.reference import Event, ReferenceGame, ReferenceRules
+from german_whist.engine.reference import Event, ReferenceGame, ReferenceRules
 
 Places = tuple[frozenset[int], tuple[int, ...], frozenset[int]]
 
@@ -35,7 +35,7 @@ def count_full_deals(
         game = _replay(rules, deal, dealer, actions, seat, events)
         if game is not None:
             beside = *sorted(game.blind[seat]), *sorted(game.blind[1 - seat])
-            unseen = *game.stock[len(game.face_up) :], *beside
+            unseen = *game.stock[len(game.upcards) :], *beside
             counts[frozenset(game.hands[1 - seat]), unseen, frozenset(game.aside)] += 1
     return counts
 
@@ -65,13 +65,13 @@ def _deals_of_four_hands(
     rules: ReferenceRules, dealer: int, seat: int, events: Sequence[Event]
 ) -> Iterator[list[int]]:
     own = list(events[0][2])
-    shown = next((event[1] for event in events if event[0] == "shown"), None)
+    turned = next((event[1] for event in events if event[0] == "turned"), None)
     pool = [card for card in rules.deck if card not in own]
     for other in combinations(pool, rules.hand):
         before, last = (list(other), own) if seat == dealer else (own, list(other))
-        if shown is not None and shown not in last:
+        if turned is not None and turned not in last:
             continue
-        last = [card for card in last if card != shown] + [shown] * (shown is not None)
+        last = [card for card in last if card != turned] + [turned] * (turned is not None)
         left = [card for card in pool if card not in other]
         for first in combinations(left, rules.hand):
             rest = [card for card in left if card not in first]
@@ -87,7 +87,7 @@ def _stock_seen(events: Sequence[Event]) -> dict[int, int]:
     faced = 0  # how many cards lie face up
     drawn = 0  # how many of this trick's two draws are done
     for event in events:
-        if event[0] == "turned":
+        if event[0] == "upcards":
             faced = len(event[1])
             for i, card in enumerate(event[1]):
                 seen[top + i] = card

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from german_whist.reference import ReferenceGame, ReferenceRules
+from german_whist.engine.reference import ReferenceGame, ReferenceRules
 
 
 @st.composite

@@ -40,9 +40,9 @@ from german_whist.engine.observation.history import (
 )
 from german_whist.engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC, ObservationSpec
 from german_whist.engine.records import GameRecord, record_of
+from german_whist.engine.reference import RULE_SETS, TAKE_HIDDEN, ReferenceGame, ReferenceRules
 from german_whist.engine.rules import Rules, load_rules, named_rules
 from german_whist.envs import SelfPlayEnv
-from german_whist.reference import RULE_SETS, TAKE_HIDDEN, ReferenceGame, ReferenceRules
 
 # Debian's shell without a window takes half of the processor time.
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser"
@@ -285,7 +285,7 @@ def expected_view(
 ) -> dict[str, Any]:
     """The fields of a `VIEW` record from a plain view; the match's score comes in seat order."""
     me = view["seat"]
-    plays = view["plays"]
+    tricks = view["tricks"]
     leader = view["leader"]
     if leader is None:  # the hand is over: the winner of the last trick stands there
         leader = next(event[1] for event in reversed(view["events"]) if event[0] == "won")
@@ -293,7 +293,7 @@ def expected_view(
     led, followed, my_draws, opponent_draws = ([NO_CARD] * MAX_TRICKS for _ in range(4))
     i_led = [0] * MAX_TRICKS
     unseen_draws = 0
-    for index, trick in enumerate(plays):
+    for index, trick in enumerate(tricks):
         led[index] = lead = trick["lead"]
         i_led[index] = mine = int(trick["leader"] == me)
         played[1 - mine] |= 1 << lead
@@ -311,13 +311,13 @@ def expected_view(
     won, upper = 0, None
     for event in view["events"]:
         kind = event[0]
-        if kind == "turned":
+        if kind == "upcards":
             upper = event[1][0]
         elif kind == "won":
             won += 1
         elif kind == "chose":
             took_second[won - 1] = int(event[2] != upper)
-    face_up = view["face_up"]
+    upcards = view["upcards"]
     return {
         "led_cards": led,
         "followed_cards": followed,
@@ -329,11 +329,11 @@ def expected_view(
         "opponent_known": card_bits(view["opponent_known"]),
         "played": played,
         "unseen": card_bits(view["unseen"]),
-        "faced": card_bits(face_up),
+        "faced": card_bits(upcards),
         "points": (points[me], points[1 - me]),
         "hands": hands,
         "hands_won": (hands_won[me], hands_won[1 - me]),
-        "upcards": [*face_up, NO_CARD, NO_CARD][:2],
+        "upcards": [*upcards, NO_CARD, NO_CARD][:2],
         "led": NO_CARD if view["led"] is None else view["led"],
         "void_draws": [view["opponent_void"].get(suit, -1) for suit in range(4)],
         "opponent_unseen_draws": unseen_draws,
@@ -350,7 +350,7 @@ def expected_view(
         "low": int(view["low"]),
         "laid_away": card_bits(view["laid_away"]),
         "exchanged": [{None: 0, False: 1, True: 2}[each] for each in view["exchanged"]],
-        "turned": NO_CARD if view["shown"] is None else view["shown"],
+        "turned": NO_CARD if view["turned"] is None else view["turned"],
         "spare": [0] * VIEW["spare"].shape[0],
     }
 
@@ -383,7 +383,7 @@ def suit_part(cards: Sequence[int], suit: int) -> int:
 def played_cards(view: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     mine: list[int] = []
     others: list[int] = []
-    for trick in view["plays"]:
+    for trick in view["tricks"]:
         i_led = trick["leader"] == view["seat"]
         (mine if i_led else others).append(trick["lead"])
         if trick["follow"] is not None:
@@ -393,13 +393,13 @@ def played_cards(view: Mapping[str, Any]) -> tuple[list[int], list[int]]:
 
 def plain_suit_order(rules: ReferenceRules, view: Mapping[str, Any]) -> list[int]:
     """The suits as `trump-first` shows them: `order[place]` is the suit in that place."""
-    sets = rules.deck, view["hand"], *played_cards(view), view["opponent_known"], view["face_up"]
+    sets = rules.deck, view["hand"], *played_cards(view), view["opponent_known"], view["upcards"]
 
     def rank(suit: int) -> tuple[int, ...]:
         return (
             int(suit == view["trump"]),
             *(suit_part(cards, suit) for cards in sets),
-            int(view["shown"] is not None and view["shown"] // 13 == suit),
+            int(view["turned"] is not None and view["turned"] // 13 == suit),
             suit_part(view["laid_away"], suit),
             view["opponent_void"].get(suit, -1),
             int(view["led"] is not None and view["led"] // 13 == suit),
@@ -434,7 +434,7 @@ def plain_observation(
 
     mine, others = played_cards(view)
     mark("own_hand", view["hand"])
-    mark("upcards", view["face_up"])
+    mark("upcards", view["upcards"])
     mark("led", [] if view["led"] is None else [view["led"]])
     mark("played_by_me", mine)
     mark("played_by_opponent", others)
@@ -450,7 +450,7 @@ def plain_observation(
         groups["exchange"][0] = int(view["phase"] == "exchange")
         for name, took in zip(("me", "opponent"), view["exchanged"], strict=True):
             groups[f"exchanged_{name}"] = [int(took is False), int(took is True)]
-        mark("turned", [] if view["shown"] is None else [view["shown"]])
+        mark("turned", [] if view["turned"] is None else [view["turned"]])
         mark("laid_away", view["laid_away"])
     leader = view["leader"]
     if leader is None:
@@ -497,9 +497,9 @@ def plain_history(view: Mapping[str, Any], order: Sequence[int]) -> list[tuple[i
         if kind == "deal":
             rows.append((START, who(event[1]), CARD_NONE, 0))
             rows += [(DEALT, ME, card, 0) for card in sorted(shown(c, order) for c in event[2])]
-        elif kind == "turned":
+        elif kind == "upcards":
             rows += [(TURNED, NOBODY, shown(card, order), trick) for card in event[1]]
-        elif kind == "shown":
+        elif kind == "turned":
             rows.append((TURNED, NOBODY, shown(event[1], order), 0))
         elif kind == "kept":
             rows.append((DRAWN, who(event[1]), CARD_NONE, 0))

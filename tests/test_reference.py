@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from german_whist import reference
-from german_whist.reference import RULE_SETS, ReferenceGame, ReferenceMatch
+from german_whist.engine import reference
+from german_whist.engine.reference import RULE_SETS, ReferenceGame, ReferenceMatch
 
 
 def test_reference_needs_the_standard_library_alone() -> None:

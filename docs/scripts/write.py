@@ -78,7 +78,7 @@ def _rules_page() -> str:
         "Made from the code by `make docs`. `classic` is described in full, every other set by the "
         "sentences that differ. `german-whist rules NAME` prints the full rules of a set, and with "
         "`--yaml` its parameters, to start a set of your own from. "
-        "`german_whist.reference` plays all of them "
+        "`german_whist.engine.reference` plays all of them "
         "in plain Python, at most 350 statements.",
         _table("name", names),
     ]

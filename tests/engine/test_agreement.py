@@ -15,9 +15,7 @@ from typing import Any
 import pytest
 
 from german_whist.engine.game import Game
-from german_whist.engine.rules import Match, named_rules
-from german_whist.engine.view import View
-from german_whist.reference import (
+from german_whist.engine.reference import (
     KEEP_HAND,
     RULE_SETS,
     TAKE_BLIND,
@@ -26,6 +24,8 @@ from german_whist.reference import (
     ReferenceMatch,
     ReferenceRules,
 )
+from german_whist.engine.rules import Match, named_rules
+from german_whist.engine.view import View
 from support import (
     EVERY_SET,
     ODD,
@@ -60,7 +60,7 @@ def check_properties(view: View, plain: Any, legal: list[int], took_second: list
     assert view.hand == plain["hand"]
     assert view.opponent_known == plain["opponent_known"]
     assert view.unseen == plain["unseen"]
-    assert view.upcards == plain["face_up"]
+    assert view.upcards == plain["upcards"]
     assert (view.led, view.trump, view.low) == (plain["led"], plain["trump"], plain["low"])
     assert view.i_deal == (plain["dealer"] == me)
     assert (view.trick, view.stock_left) == (plain["trick_number"], plain["stock_left"])
@@ -68,20 +68,20 @@ def check_properties(view: View, plain: Any, legal: list[int], took_second: list
     assert view.opponent_hand_size == plain["opponent_hand_size"]
     assert view.counting_tricks == plain["counting"]
     assert view.void_draws == plain["opponent_void"]
-    assert (view.turned, view.exchanged) == (plain["shown"], plain["exchanged"])
+    assert (view.turned, view.exchanged) == (plain["turned"], plain["exchanged"])
     assert view.laid_away == plain["laid_away"]
     if plain["leader"] is not None:
         assert view.i_lead == (plain["leader"] == me)
     played = {True: set(), False: set()}
-    for trick in plain["plays"]:
+    for trick in plain["tricks"]:
         played[trick["leader"] == me].add(trick["lead"])
         if trick["follow"] is not None:
             played[trick["leader"] != me].add(trick["follow"])
     assert set(view.played_by_me) == played[True]
     assert set(view.played_by_opponent) == played[False]
     tricks = list(view.tricks())
-    assert len(tricks) == len(plain["plays"])
-    for index, (trick, expected) in enumerate(zip(tricks, plain["plays"], strict=True)):
+    assert len(tricks) == len(plain["tricks"])
+    for index, (trick, expected) in enumerate(zip(tricks, plain["tricks"], strict=True)):
         assert trick.took_second == took_second[index]
         assert trick.i_led == (expected["leader"] == me)
         assert (trick.led, trick.followed) == (expected["lead"], expected["follow"])
@@ -93,11 +93,11 @@ def check_properties(view: View, plain: Any, legal: list[int], took_second: list
 def check_game(game: Game, plain: ReferenceGame) -> None:
     assert game.hands == tuple(sorted(hand) for hand in plain.hands)
     assert game.stock == plain.stock
-    assert game.upcards == plain.face_up
+    assert game.upcards == plain.upcards
     assert (game.led, game.trump, game.low) == (plain.led, plain.trump, plain.low)
     assert game.counting_tricks == tuple(plain.counting)
     assert game.trick == plain.view(0)["trick_number"]
-    assert (game.turned, game.exchanged) == (plain.shown, plain.view(0)["exchanged"])
+    assert (game.turned, game.exchanged) == (plain.turned, plain.view(0)["exchanged"])
 
 
 def play_out(

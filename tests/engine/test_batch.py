@@ -18,9 +18,9 @@ from german_whist.engine.batch.results import StepResult
 from german_whist.engine.game import Game
 from german_whist.engine.observation.history import DEALT, DRAWN, SCORE, histories, history_rows
 from german_whist.engine.observation.spec import spec_of
+from german_whist.engine.reference import ReferenceGame, ReferenceMatch
 from german_whist.engine.rules import Match
 from german_whist.envs import SelfPlayEnv
-from german_whist.reference import ReferenceGame, ReferenceMatch
 from support import (
     EVERY_SET,
     STYLES,
@@ -311,14 +311,14 @@ def first_order(rules: Any, view: dict[str, Any]) -> list[int]:
     up = [row[2] // 13 for row in rows if row[0] not in whole and row[2] < 52]
     dealt = {
         "hand": view["events"][0][2],
-        "plays": [],
+        "tricks": [],
         "opponent_known": [],
-        "face_up": [],
+        "upcards": [],
         # In the place of another tie-breaker stands how early a suit came up.
         "opponent_void": {suit: len(up) - up.index(suit) for suit in up},
         "led": None,
         "trump": view["trump"],
-        "shown": view["shown"],
+        "turned": view["turned"],
         # A hand that was taken comes whole, too.
         "laid_away": next((event[1] for event in view["events"] if event[0] == "blind"), ()),
     }

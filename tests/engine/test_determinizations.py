@@ -13,9 +13,9 @@ from scipy.stats import chisquare
 
 from german_whist import Game, Rules, named_rules
 from german_whist.engine.dtypes import VIEW
+from german_whist.engine.reference import ReferenceGame, ReferenceRules
 from german_whist.engine.sampling.determinizations import METHODS, sample_determinizations
 from german_whist.engine.view import write_views
-from german_whist.reference import ReferenceGame, ReferenceRules
 from plain_deals import count_full_deals
 
 TINY = {

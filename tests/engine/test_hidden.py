@@ -19,10 +19,10 @@ from german_whist.engine.dtypes import MAX_TRICKS, VIEW
 from german_whist.engine.game import Game, IllegalAction
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.engine.observation.suit_order import SUIT_ORDERS
+from german_whist.engine.reference import ReferenceGame, ReferenceRules
 from german_whist.engine.rules import Rules
 from german_whist.engine.view import View, blank_tricks
 from german_whist.envs import SelfPlayEnv
-from german_whist.reference import ReferenceGame, ReferenceRules
 from support import (
     EVERY_SET,
     STYLES,

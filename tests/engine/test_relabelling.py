@@ -14,7 +14,7 @@ from german_whist.engine.game import Game
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC, spec_of
 from german_whist.engine.observation.suit_order import SUIT_ORDERS
-from german_whist.reference import TAKE_HIDDEN
+from german_whist.engine.reference import TAKE_HIDDEN
 from support import EVERY_SET, STYLES, chosen_action, dealt, engine_rules, shown
 
 

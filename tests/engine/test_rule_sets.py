@@ -17,8 +17,8 @@ from rule_parameters import parameters, results
 from german_whist.engine.cards import KEEP, TAKE_HIDDEN
 from german_whist.engine.game import Game
 from german_whist.engine.play import payoff_of_tricks, row
+from german_whist.engine.reference import ReferenceGame, ReferenceRules, lead_wins, legal_cards
 from german_whist.engine.rules import Match, Rules, RulesError
-from german_whist.reference import ReferenceGame, ReferenceRules, lead_wins, legal_cards
 from support import EVERY_SET, engine_rules
 
 

@@ -14,8 +14,8 @@ from rule_parameters import parameters, results
 
 from german_whist import Match, Rules, RulesError, german_whist_three_v0, german_whist_v0
 from german_whist.engine.batch.config import AUTO, REWARDS, GameOptions, Options, options_from
+from german_whist.engine.reference import RULE_SETS, ReferenceMatch, ReferenceRules
 from german_whist.envs.options import RenderOptions
-from german_whist.reference import RULE_SETS, ReferenceMatch, ReferenceRules
 from support import EVERY_SET, engine_rules, plain_rules
 
 MATCHES = [None, Match(target=1), Match(target=7), Match(best_of=1), Match(best_of=5)]

@@ -15,7 +15,7 @@ import pytest
 from serving import Client, RunningServer, TableClient
 
 from german_whist import Game, load_rules
-from german_whist.reference import RULE_SETS, ReferenceGame
+from german_whist.engine.reference import RULE_SETS, ReferenceGame
 
 CARD = re.compile(r"\b([2-9TJQKA][CDHS])\b|(10|[2-9JQKA])([♣♦♥♠])")
 SUITS = "CDHS"
@@ -106,7 +106,7 @@ class Watcher:
         view = self.plain.view(0)
         assert set(state["hand"]) == names(view["hand"])
         assert set(state["known_other"]) == names(view["opponent_known"])
-        assert state["upcards"] == [name(card) for card in view["face_up"]]
+        assert state["upcards"] == [name(card) for card in view["upcards"]]
         assert state["open"] == (state["other_hand"] is not None) == self.is_open
         assert "seed" not in json.dumps(state)
 

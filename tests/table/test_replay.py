@@ -13,7 +13,7 @@ from msgspec import to_builtins
 from german_whist import Game, Match
 from german_whist.engine.cards import SUITS, cards
 from german_whist.engine.records import GameRecord, record_of
-from german_whist.reference import ReferenceGame
+from german_whist.engine.reference import ReferenceGame
 from german_whist.table.review.replay import Replay, make_replay
 from german_whist.table.terminal.printed_replay import replay_lines
 from support import EVERY_SET, chosen_action, engine_rules, plain_twin, played_out
@@ -37,7 +37,7 @@ def ids(texts: list[str]) -> list[int]:
 
 def check_board(board: dict[str, Any], plain: ReferenceGame) -> None:
     assert [ids(hand) for hand in board["hands"]] == [sorted(hand) for hand in plain.hands]
-    assert list(map(int, cards(board["upcards"]))) == plain.face_up
+    assert list(map(int, cards(board["upcards"]))) == plain.upcards
     assert board["stock_left"] == len(plain.stock)
     assert board["trump"] == (None if plain.trump is None else SUITS[plain.trump])
     assert (board["low"], board["turn"]) == (plain.low, plain.turn)
@@ -47,7 +47,7 @@ def check_board(board: dict[str, Any], plain: ReferenceGame) -> None:
         assert ids(board["known"][1 - seat]) == view["opponent_known"]
         if board["open"]:
             assert ids(board["hands"][1 - seat]) == sorted(view["unseen"] + view["opponent_known"])
-    plays = [play for play in plain.view(0)["plays"] if play["lead"] is not None]
+    plays = [play for play in plain.view(0)["tricks"] if play["lead"] is not None]
     under_way = plain.phase in ("follow", "choose")
     tricks = [[], *map(trick_cards, plays)] if under_way else [*map(trick_cards, plays), []]
     # The last is the trick under way, if any; before it stands the last completed one.

@@ -148,8 +148,8 @@ class Observer:
     not seen. The events:
 
     - `("deal", dealer, own cards)`
-    - `("turned", cards)`: stock cards were turned face up, the upper one first
-    - `("shown", card)`: the dealer's last card, shown to both before an exchange
+    - `("upcards", cards)`: stock cards were turned face up, the upper one first
+    - `("turned", card)`: the dealer's last card, turned up before an exchange
     - `("kept", seat)` or `("exchanged", seat)`: whether a player took a blind hand
     - `("blind", cards)`: the blind hand that this player took
     - `("now", phase, seat)`: who has to do what; `("now", "over", None)` at the end
@@ -170,15 +170,15 @@ class Observer:
         self.low = rules.contract == "low"
         self.phase = "lead"
         self.turn: int | None = None
-        self.face_up: list[int] = []
+        self.upcards: list[int] = []
         self.stock_left = rules.stock
-        self.plays: list[dict[str, Any]] = []
+        self.tricks: list[dict[str, Any]] = []
         self.counting = [0, 0]
         self.opponent_known: set[int] = set()
         self.opponent_hand_size = rules.hand
         self.opponent_void: dict[int, int] = {}
         self.unseen = set(rules.deck)
-        self.shown: int | None = None
+        self.turned: int | None = None
         self.exchanged: list[bool | None] = [None, None]
         self.laid_away: set[int] = set()
 
@@ -188,21 +188,21 @@ class Observer:
             case "deal", dealer, cards:
                 self.dealer = dealer
                 self._take_hand(cards)
-            case "turned", cards:
-                if not self.plays:
+            case "upcards", cards:
+                if not self.tricks:
                     self._name_trumps(suit_of(cards[0]))
-                self.face_up = list(cards)
+                self.upcards = list(cards)
                 self.unseen.difference_update(cards)
             case "now", phase, turn:
                 self.phase, self.turn = phase, turn
             case "lead", seat, card:
                 draws = ("own_draw", "opponent_draw", "own_took", "opponent_took")
                 trick = {"leader": seat, "lead": card, "follow": None} | dict.fromkeys(draws)
-                self.plays.append(trick)
+                self.tricks.append(trick)
                 self._note_played(seat, card)
             case "follow", seat, card:
-                self.plays[-1]["follow"] = card
-                led = suit_of(self.plays[-1]["lead"])
+                self.tricks[-1]["follow"] = card
+                led = suit_of(self.tricks[-1]["lead"])
                 if seat != self.seat and suit_of(card) != led:
                     self.opponent_void[led] = 0
                 self._note_played(seat, card)
@@ -236,10 +236,10 @@ class Observer:
 
     def _note_draw(self, seat: int, how: str, card: Any) -> None:
         who = "own" if seat == self.seat else "opponent"
-        self.plays[-1] |= {f"{who}_draw": card, f"{who}_took": how}
+        self.tricks[-1] |= {f"{who}_draw": card, f"{who}_took": how}
         self.stock_left -= 1
         if how == "faced":
-            self.face_up.remove(card)
+            self.upcards.remove(card)
         if seat == self.seat:
             self.hand.append(card)
             self.unseen.discard(card)
@@ -254,8 +254,8 @@ class Observer:
 
     def _note_exchange(self, event: Event) -> None:
         match event:
-            case "shown", card:
-                self.shown = card
+            case "turned", card:
+                self.turned = card
                 self._name_trumps(suit_of(card))
                 if self.dealer != self.seat:
                     self.opponent_known.add(card)
@@ -264,10 +264,10 @@ class Observer:
                 self.exchanged[seat] = False
             case "exchanged", seat:
                 self.exchanged[seat] = True
-                if seat == self.dealer and self.shown is not None:
-                    # Both know that the card shown went away with the dealer's hand.
-                    self.opponent_known.discard(self.shown)
-                    self.laid_away.add(self.shown)
+                if seat == self.dealer and self.turned is not None:
+                    # Both know that the turned card went away with the dealer's hand.
+                    self.opponent_known.discard(self.turned)
+                    self.laid_away.add(self.turned)
             case "blind", cards:
                 self.laid_away.update(self.hand)
                 self._take_hand(cards)
@@ -276,28 +276,28 @@ class Observer:
         """Everything that this player may know.
 
         - `phase`, `turn`: who has to do what; `turn` is None when the hand is over.
-        - `face_up`: stock cards that lie face up now, the upper one first.
+        - `upcards`: stock cards that lie face up now, the upper one first.
         - `led`: the card that waits for an answer, or None.
         - `trick_number`: number of tricks that are complete. In stage one a trick is complete when
-          both have drawn, in stage two when it is taken; so it is the place in `plays` of the trick
-          that is played now. Nobody draws for the trick that ends a race.
+          both have drawn, in stage two when it is taken; so it is the place in `tricks` of the
+          trick that is played now. Nobody draws for the trick that ends a race.
         - `stock_left`: cards left in the stock, those that lie face up included.
         - `leader`: who leads the trick that is played now; None when the hand is over.
-        - `plays`: the tricks, with None for what has not happened or was not seen; `own_took` and
+        - `tricks`: the tricks, with None for what has not happened or was not seen; `own_took` and
           `opponent_took` are "faced" or "hidden".
         - `counting`: own and opponent's counting tricks.
         - `opponent_known`: cards that the opponent took openly and still holds.
         - `unseen`: cards never seen: the opponent's others, the stock face down, cards set aside.
         - `opponent_void`: for each suit that the opponent failed to follow, the number of cards
           that it has drawn unseen since, the draw of that trick included.
-        - `shown`: the dealer's card that was shown before an exchange, or None.
+        - `turned`: the dealer's card that was turned up before an exchange, or None.
         - `exchanged`: own and opponent's exchange: True, False, or None for not yet.
         - `laid_away`: cards known to be out of play since the exchange.
         - `events`: all that was observed, in order.
         """
         own, opponent = self.seat, 1 - self.seat
         trick_open = self.phase in ("follow", "choose")
-        leader = self.plays[-1]["leader"] if trick_open else self.turn
+        leader = self.tricks[-1]["leader"] if trick_open else self.turn
         if self.phase == "exchange":
             leader = 1 - self.dealer
         return {
@@ -308,18 +308,18 @@ class Observer:
             "low": self.low,
             "phase": self.phase,
             "turn": self.turn,
-            "face_up": list(self.face_up),
-            "led": self.plays[-1]["lead"] if self.phase == "follow" else None,
-            "trick_number": len(self.plays) - 1 if trick_open else len(self.plays),
+            "upcards": list(self.upcards),
+            "led": self.tricks[-1]["lead"] if self.phase == "follow" else None,
+            "trick_number": len(self.tricks) - 1 if trick_open else len(self.tricks),
             "stock_left": self.stock_left,
             "leader": leader,
-            "plays": [dict(trick) for trick in self.plays],
+            "tricks": [dict(trick) for trick in self.tricks],
             "counting": (self.counting[own], self.counting[opponent]),
             "opponent_known": sorted(self.opponent_known),
             "unseen": sorted(self.unseen),
             "opponent_hand_size": self.opponent_hand_size,
             "opponent_void": dict(self.opponent_void),
-            "shown": self.shown,
+            "turned": self.turned,
             "exchanged": (self.exchanged[own], self.exchanged[opponent]),
             "laid_away": sorted(self.laid_away),
             "events": list(self.events),
@@ -351,7 +351,7 @@ class ReferenceGame:
         self.stock: list[int] = []
         """Stock from its top, with the cards that lie face up."""
         self.aside: list[int] = []
-        self.face_up: list[int] = []
+        self.upcards: list[int] = []
         self.counting = [0, 0]
         """Counting tricks of either seat."""
         self.led: int | None = None
@@ -363,10 +363,10 @@ class ReferenceGame:
         self._name_trumps()
         for seat in (0, 1):
             self._report_to(seat, ("deal", dealer, tuple(sorted(self.hands[seat]))))
-        self._turn_up()
-        if self.shown is not None:
-            self._report(("shown", self.shown))
-        self._ask("exchange" if rules.exchange else "lead", 1 - dealer)
+        self._face_upcards()
+        if self.turned is not None:
+            self._report(("turned", self.turned))
+        self._set_phase("exchange" if rules.exchange else "lead", 1 - dealer)
 
     def legal(self) -> list[int]:
         """Cards to play or take, then other actions; empty when the hand is over."""
@@ -375,8 +375,8 @@ class ReferenceGame:
         if self.phase == "exchange":
             return [KEEP_HAND, TAKE_BLIND]
         if self.phase == "choose":
-            hidden = [TAKE_HIDDEN] if len(self.face_up) == 1 else []
-            return sorted(self.face_up) + hidden
+            hidden = [TAKE_HIDDEN] if len(self.upcards) == 1 else []
+            return sorted(self.upcards) + hidden
         return legal_cards(self.hands[self.turn], self.led)
 
     def play(self, action: int) -> None:
@@ -434,19 +434,19 @@ class ReferenceGame:
         """The first stock card makes trumps; with an exchange, the dealer's last card does."""
         rules = self.rules
         first = self.hands[self.dealer][-1:] if rules.exchange else self.stock[:1]
-        self.shown = first[0] if rules.exchange and rules.faced == "every" else None
+        self.turned = first[0] if rules.exchange and rules.faced == "every" else None
         self.trump = suit_of(first[0]) if rules.trumps == "upcard" else None
         self.low = rules.contract == "low"
         if rules.contract == "colour":
             self.low = suit_of(first[0]) not in RED_SUITS
 
-    def _turn_up(self) -> None:
+    def _face_upcards(self) -> None:
         """Turn the top of the stock face up, where the rules say so."""
         late = self.rules.faced == "after-first" and len(self.stock) == self.rules.stock
         face_down = self.rules.faced == "never" or late
-        self.face_up = [] if face_down else self.stock[: self.rules.face_up]
-        if self.face_up:
-            self._report(("turned", tuple(self.face_up)))
+        self.upcards = [] if face_down else self.stock[: self.rules.face_up]
+        if self.upcards:
+            self._report(("upcards", tuple(self.upcards)))
 
     def _exchange(self, seat: int, action: int) -> None:
         """The non-dealer first: keep the hand, or lay it away for the blind one."""
@@ -457,15 +457,15 @@ class ReferenceGame:
         else:
             self._report(("kept", seat))
         if seat == self.dealer:
-            self._ask("lead", 1 - seat)
+            self._set_phase("lead", 1 - seat)
         else:
-            self._ask("exchange", self.dealer)
+            self._set_phase("exchange", self.dealer)
 
     def _lead(self, seat: int, card: int) -> None:
         self.hands[seat].remove(card)
         self.led = card
         self._report(("lead", seat, card))
-        self._ask("follow", 1 - seat)
+        self._set_phase("follow", 1 - seat)
 
     def _follow(self, seat: int, lead: int, card: int) -> None:
         """The trick is complete: count it if it counts, then draw if there is a stock."""
@@ -477,11 +477,11 @@ class ReferenceGame:
             self.counting[winner] += 1
         self._report(("won", winner))
         if self.rules.race is not None and self.counting[winner] >= self.rules.race:
-            self._ask("over", None)
+            self._set_phase("over", None)
         elif not self.stock:
             self._next_trick(winner)
-        elif self.rules.choice and self.face_up:
-            self._ask("choose", winner)
+        elif self.rules.choice and self.upcards:
+            self._set_phase("choose", winner)
         else:
             self._draw(winner, self.stock[0])
 
@@ -496,22 +496,22 @@ class ReferenceGame:
         self.stock = self.stock[2:]
         for seat, card in ((winner, winners_card), (1 - winner, losers_card)):
             self.hands[seat].append(card)
-            if card in self.face_up:
+            if card in self.upcards:
                 self._report(("draw", seat, "faced", card))
             else:
                 self._report_to(seat, ("draw", seat, "hidden", card))
                 self._report_to(1 - seat, ("draw", seat, "hidden", None))
-        self._turn_up()
+        self._face_upcards()
         self._next_trick(winner)
 
     def _next_trick(self, winner: int) -> None:
         """The winner leads, until the hands are empty."""
         if self.hands == [[], []]:
-            self._ask("over", None)
+            self._set_phase("over", None)
         else:
-            self._ask("lead", winner)
+            self._set_phase("lead", winner)
 
-    def _ask(self, phase: str, seat: int | None) -> None:
+    def _set_phase(self, phase: str, seat: int | None) -> None:
         self.phase, self.turn = phase, seat
         self._report(("now", phase, seat))
 
