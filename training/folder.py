@@ -195,8 +195,9 @@ def begun(folder: Path) -> bool:
     """
     if _is_saved(folder):
         return True
-    if (folder / SETTINGS).exists():
-        lock = FolderLock(folder)
+    has_partial = folder.is_dir() and any(map(is_partial, folder.iterdir()))
+    if has_partial or (folder / SETTINGS).exists():
+        lock = FolderLock(folder)  # deletes partial files
         try:
             if _is_saved(folder):  # by a process that ended just now
                 return True

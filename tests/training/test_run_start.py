@@ -38,8 +38,6 @@ TRAINERS = {
     "ppo": {
         **NETWORKS,
         "rules": [SMALL["rules"], {**SMALL["rules"], "name": "all", "counts": "all"}],
-        "pool_fraction": 0.5,
-        "opponents": ("random",),
     },
     "mmd": NETWORKS,
     "nfsp": NETWORKS,
@@ -108,7 +106,7 @@ def test_killed_run_resumes_from_every_call(trainer: str, tmp_path: Path) -> Non
 
 
 def test_files_beside_a_run_without_state_stay(tmp_path: Path) -> None:
-    partial = ".settings.yaml.77-0a1b", ".state.safetensors.77-0a1b"
+    partial = ".settings.yaml.77-0a1b2c3d", ".state.safetensors.77-0a1b2c3d"
     for name in ("my-settings.yaml", "settings.yaml.bak"):
         (tmp_path / name).touch()
     assert not begun(tmp_path)
