@@ -299,12 +299,8 @@ TRAININGS: dict[str, dict[str, Any]] = {
         "ent_coef_end": 0.01,
     },
     "ppo, shared critic, steps": {**_PPO, "critic": "shared", "n_steps": 8, "ema_decay": 0.0},
-    "ppo, pool": {
+    "ppo, critic first": {
         **_PPO,
-        "pool_fraction": 0.3,
-        "opponents": ["threshold"],
-        "pool_every": 2000,
-        "pool_size": 2,
         "critic_warmup": 0.3,
         "critic_lr_scale": 2.0,
     },

@@ -385,16 +385,6 @@ class Batch:
         self.run(self.n, turns_all, seats, cost_ns=READ_NS)
         return seats
 
-    def on_host(self) -> Batch:
-        """A batch in host memory with the same games: this one, unless its games are on a GPU."""
-        if self.gpu is None:
-            return self
-        batch = Batch(self.options, self.n)
-        batch.restore(self.state())
-        batch.suit_orders[:] = self.backend.to_host(self.suit_orders)
-        batch.legal[:] = self.backend.to_host(self.legal)
-        return batch
-
     def views(self, seats: Array, indices: Array | None = None) -> Array:
         """Information states of one seat per game: a fresh `VIEW` array."""
         records, seats = self.backend.to_host(self.games), self.backend.to_host(seats)

@@ -127,14 +127,10 @@ def test_train_trusts_no_names_of_its_files(
 def test_trusted_trainer_is_not_blamed_for_other_names(
     stranger: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("torch")
-    code = "from german_whist.training.algorithms.ppo import PPO\nclass Own(PPO):\n    pass\n"
+    pytest.importorskip("sb3_contrib")
+    code = "from german_whist.training.algorithms.sb3 import SB3Trainer as Own\n"
     (stranger / "trainers.py").write_text(code, encoding="utf-8")
-    settings = {
-        "trainer": "trainers:Own",
-        "opponents": ["theirs:RandomAgent"],
-        "pool_fraction": 0.2,
-    }
+    settings = {"trainer": "trainers:Own", "opponents": ["theirs:RandomAgent"]}
     (stranger / "mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     assert main(["train", "mine.yaml", *SMALL, "--trust", "trainers:Own"]) == 2
     told = capsys.readouterr().err

@@ -44,21 +44,15 @@ KINDS: dict[str, dict[str, Any]] = {
         "critic": "separate",
         "card_ranks": "absolute",
     },
-    "others": {
+    "shared critic": {
         "rules": TINY,
-        "pool_fraction": 0.5,
-        "opponents": ("random",),
-        "pool_size": 0,
         "n_steps": 4,
         "critic": "shared",
     },
-    "several rules and snapshots": {
+    "several rules": {
         "rules": ("small-last", "humbug"),
         "horizon": "hand",
         "n_steps": 4,
-        "pool_fraction": 0.5,
-        "pool_every": 8,
-        "pool_size": 2,
         "n_epochs": 2,
         "kl_coef": 0.1,
     },

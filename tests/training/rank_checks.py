@@ -42,11 +42,11 @@ def learnt_together(ranks: Ranks) -> dict[str, Any]:
     """Let one process play, and this rank learn from its part of that."""
     fresh, one, ours = MMD(SETTINGS), MMD(SETTINGS), MMD(SETTINGS, ranks=ranks)
     buffer, n_steps = one.collector.buffer, one.collector.n_steps
-    one.collector.collect(one.network, one.opponents, n_steps, one.rng)
-    one.update(buffer.samples(n_steps), 0.0)
-    start = 24 * ranks.rank
-    buffer.is_learner[:, :start] = buffer.is_learner[:, start + 24 :] = False
-    ours.update(buffer.samples(n_steps), 0.0)
+    one.collector.collect(one.network, n_steps, one.rng)
+    samples = buffer.samples(n_steps)
+    one.update(samples, 0.0)
+    rows = torch.arange(len(samples.actions)).reshape(n_steps, 2, 24)[:, ranks.rank]
+    ours.update(samples.minibatch(rows.ravel()), 0.0)
     return {
         "moved": apart(fresh, one),
         "apart": apart(one, ours),

@@ -72,10 +72,7 @@ def test_relative_ranks_add_unseen_cards_to_inputs() -> None:
 
 @pytest.mark.parametrize("ranks", ["relative", "absolute"])
 def test_buffer_actions_are_those_played(ranks: str) -> None:
-    settings = PPOSettings(
-        n_envs=16, hidden_sizes=(8,), card_ranks=ranks, pool_fraction=0.5, opponents=("threshold",)
-    )
-    trainer = PPO(settings)
+    trainer = PPO(PPOSettings(n_envs=16, hidden_sizes=(8,), card_ranks=ranks))
     played: list[tuple[np.ndarray, np.ndarray]] = []
     step = trainer.games.step
 
@@ -89,7 +86,6 @@ def test_buffer_actions_are_those_played(ranks: str) -> None:
         places = buffers.actions[number]
         assert (shown[np.arange(16), places] == actions).all()
         assert buffers.action_masks[number][np.arange(16), places].all()
-    assert not buffers.is_learner.all()
 
 
 @pytest.mark.parametrize(
@@ -181,8 +177,6 @@ def test_ppo_trains_and_plays_rules_of_every_kind(name: str, horizon: Any) -> No
         batch_size=256,
         critic="oracle",
         kl_coef=0.1,
-        pool_fraction=0.5,
-        opponents=("random",),
     )
     trainer = PPO(settings)
     for _ in range(2):

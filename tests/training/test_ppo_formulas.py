@@ -15,8 +15,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-import torch
-from arena_players import Counter
 from plain_learning import (
     Array,
     PlainAdam,
@@ -27,7 +25,6 @@ from plain_learning import (
     masked_log_softmax,
     seat_by_seat,
 )
-from small_runs import collect
 
 from german_whist.training.algorithms.mmd import MMD
 from german_whist.training.algorithms.ppo import PPO
@@ -226,7 +223,6 @@ def rows_of(
             wanted.gamma,
             wanted.gae_lambda,
         )
-    where = np.flatnonzero(kept.is_learner[:steps])
     flat = {
         "x": kept.observations,
         "hidden": kept.hidden_cards,
@@ -235,12 +231,11 @@ def rows_of(
         "logs": kept.log_probs,
     }
     rows = {
-        name: each[:steps].reshape(steps * games, *each.shape[2:])[where]
-        for name, each in flat.items()
+        name: each[:steps].reshape(steps * games, *each.shape[2:]) for name, each in flat.items()
     }
     rows["x"], rows["hidden"] = rows["x"].astype(float), rows["hidden"].astype(float)
-    rows["advantages"] = gained.ravel()[where]
-    rows["values"] = kept.values[:steps].ravel()[where]
+    rows["advantages"] = gained.ravel()
+    rows["values"] = kept.values[:steps].ravel()
     rows["returns"] = rows["advantages"] + rows["values"]
     return rows
 
@@ -343,10 +338,10 @@ def iterated(
     [
         (PPO, {"critic": "separate"}),
         (PPO, {"critic": "shared", "kl_coef": 0.0}),
-        (PPO, {"n_steps": 5, "pool_fraction": 0.5, "opponents": ("random",)}),
+        (PPO, {"n_steps": 5}),
         (MMD, {"critic": "separate", "gamma": 1.0, "seed": 8}),
         (MMD, {"n_steps": 5, "horizon": "match", "reward_scale": UNIT, "ent_coef": 0.0}),
-        (MMD, {"pool_fraction": 0.5, "opponents": ("random",), "step_size": 2.0}),
+        (MMD, {"step_size": 2.0}),
     ],
 )
 def test_iteration_equals_numpy_formulas(
@@ -393,111 +388,12 @@ def test_critic_lr_scale_sets_the_critic_step() -> None:
         assert moved(before, trainer) == pytest.approx({False: 0.05, True: 0.05 * times}, rel=0.02)
 
 
-# -- others at the table
-
-
-def test_snapshot_plays_by_its_own_weights() -> None:
-    """It is made to like one action above all, and the learner another."""
-    trainer = PPO(settings(pool_fraction=1.0, pool_every=10**6, decisions=10**7))
-    liked = {}
-    for name, place in (("earlier", 0), ("network", -1)):
-        state = {key: torch.zeros_like(each) for key, each in trainer.network.state_dict().items()}
-        places = np.flatnonzero(trainer.collector.inputs < 52)
-        order = torch.zeros(trainer.games.actions)
-        cards = trainer.collector.inputs[places]
-        for rank, card in enumerate(cards if place == 0 else cards[::-1]):
-            order[int(card)] = -40.0 * rank
-        state["policy.bias"] = order
-        liked[name] = order.numpy()
-        if name == "earlier":
-            trainer.opponents.snapshots = [state]
-        else:
-            trainer.network.load_state_dict(state)
-    kept = collect(trainer)
-    for learner, name in ((True, "network"), (False, "earlier")):
-        rows = kept.is_learner == learner
-        assert rows.any()
-        masked = np.where(kept.action_masks[rows] > 0, liked[name], -np.inf)
-        assert (kept.actions[rows] == masked.argmax(axis=1)).all()
-
-
-def test_pool_adds_the_ema_when_due_and_stays_in_size() -> None:
-    trainer = PPO(settings(pool_fraction=0.5, pool_every=100, pool_size=2, opponents=("random",)))
-    joined: list[dict[str, torch.Tensor]] = []
-
-    def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-        return all(torch.equal(one[name], each) for name, each in other.items())
-
-    for _ in range(12):
-        before = trainer.decisions // 100
-        trainer.iterate()
-        if trainer.decisions // 100 != before:
-            state = trainer.ema_network.state_dict()
-            joined.append({name: each.clone() for name, each in state.items()})
-        # Who joined stays as it was then, whatever is learnt later.
-        assert len(trainer.opponents.snapshots) == min(len(joined), 2)
-        assert all(any(same(kept, each) for each in joined) for kept in trainer.opponents.snapshots)
-        assert not joined or same(trainer.opponents.snapshots[-1], joined[-1])
-    assert len(joined) > 2
-
-
-def test_pool_draws_agents_and_all_snapshots_evenly() -> None:
-    trainer = PPO(settings(pool_fraction=0.5, opponents=("random",)))
-    opponents, drawn = trainer.opponents, [0] * 4
-    for number in range(3):
-        weights = trainer.network.state_dict()
-        opponents.snapshots.append(
-            {name: torch.full_like(weights[name], number) for name in weights}
-        )
-    for _ in range(400):
-        opponents.sample_opponent(trainer.rng)
-        agent = opponents.current is not None
-        drawn[3 if agent else int(next(opponents.snapshot.parameters()).flatten()[0])] += 1
-    assert min(drawn) > 60, "the newest snapshot, number 2, is drawn as often as the others"
-
-
-@pytest.mark.parametrize(("horizon", "steps"), [("hand", 16), ("foreplay", 8), ("match", 24)])
-def test_stateful_opponent_is_reset_at_each_hand(horizon: str, steps: int) -> None:
-    """An iteration is some whole hands, of eight decisions, or of four up to the ending."""
-    trainer = PPO(
-        settings(pool_fraction=0.5, opponents=("random",), horizon=horizon, n_envs=8, n_steps=steps)
-    )
-    agent = Counter(trainer.settings.options.rules)
-    trainer.opponents.agents = [[agent]]
-    for _ in range(3):
-        trainer.iterate()
-    assert set(agent.tricks) == {0, 1, 2, 3}
-
-
-@pytest.mark.parametrize("pool", [{"opponents": ("random",)}, {"pool_every": 1, "pool_size": 1}])
-def test_opponent_plays_both_seats_equally_often(
-    pool: dict[str, Any],
-) -> None:
-    """Or the learner would learn one seat alone against it."""
-    trainer = PPO(settings(pool_fraction=0.5, decisions=10**6, **pool))
-    trainer.iterate()  # an earlier self joins after it
-    learner_seats: list[set[int]] = [set() for _ in range(12)]
-    for _ in range(3):
-        trainer.iterate()
-        buffer = trainer.collector.buffer
-        for game, seats in enumerate(learner_seats):
-            seats |= set(buffer.seats[buffer.is_learner[:, game], game].tolist())
-    # It keeps its seat in a game, whoever deals.
-    assert sorted(map(sorted, learner_seats)) == [[0]] * 3 + [[0, 1]] * 6 + [[1]] * 3
-
-
 # -- budgets
 
 
-@pytest.mark.parametrize(
-    ("budget", "pool"), [(100, {}), (1000, {"pool_fraction": 0.5, "opponents": ("random",)})]
-)
-def test_budget_is_met_within_one_decision_a_game(budget: int, pool: dict[str, Any]) -> None:
-    trainer = PPO(settings(decisions=budget, **pool))
-    trainer.iterate()
-    if pool:  # those are counted that are learnt from
-        is_learner = trainer.collector.buffer.is_learner
-        assert trainer.decisions == is_learner.sum() < is_learner.size
+@pytest.mark.parametrize("budget", [100, 1000])
+def test_budget_is_met_within_one_decision_a_game(budget: int) -> None:
+    trainer = PPO(settings(decisions=budget))
     while trainer.decisions < budget:
         trainer.iterate()
     assert budget <= trainer.decisions < budget + trainer.settings.n_envs

@@ -51,9 +51,6 @@ SMALL = [
     "eval_hands=40",
     "final_eval_hands=80",
     "eval_mode=sync",
-    "pool_fraction=0.25",
-    "pool_every=600",
-    "pool_size=2",
     "critic=oracle",
     "kl_coef=0.01",
 ]
@@ -83,7 +80,7 @@ def test_run_writes_all_its_files(baseline: Path) -> None:
     card = read_fields(last)
     assert card["decisions"] >= 4000
     assert card["layout_version"] == 1
-    assert {match["opponent"] for match in card["evaluations"]} == {"random", "itself@1,920"}
+    assert {match["opponent"] for match in card["evaluations"]} == {"random", "itself@1,536"}
     lines = (baseline / "progress.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("decisions,hands_played,seconds")
     assert "<svg" in (baseline / "report.html").read_text(encoding="utf-8")
@@ -193,7 +190,7 @@ def test_infinite_weights_are_not_saved(tmp_path: Path) -> None:
 
 
 def test_overflowing_weights_end_the_run(tmp_path: Path) -> None:
-    run = start(tmp_path / "run", settings("kl_coef=0", "pool_fraction=0"))
+    run = start(tmp_path / "run", settings("kl_coef=0"))
     assert isinstance(run.trainer, PPO)
     with torch.no_grad():
         for parameter in run.trainer.ema_network.parameters():

@@ -54,7 +54,7 @@ def test_words_override_the_preset() -> None:
     [
         (),
         ("ent_coef=1e-5", "hidden_sizes=300,200", "seed=7", "max_minutes=2.5"),
-        ("rules={name: mine, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "opponents=[]"),
+        ("rules={name: mine, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "callbacks=[]"),
         ("eval_opponents=[threshold, 'value:13', 'flat-mc:16,voids']",),
     ],
 )
@@ -69,7 +69,7 @@ def test_command_of_settings_gives_the_same_settings(name: str, words: tuple[str
 
 def test_resumed_run_cannot_change_fixed_settings() -> None:
     before = load_settings("quick", ["seed=4"])
-    after = changed_settings(before, ["decisions=20_000_000", "pool_fraction=0.1"])
+    after = changed_settings(before, ["decisions=20_000_000", "clip_range=0.1"])
     assert (after.decisions, after.seed) == (20_000_000, 4)
     assert changed_settings(before, []) == before
     fixed = "hidden_sizes=64 rules=draft n_envs=12 critic=separate card_ranks=absolute seed=5"
@@ -102,17 +102,13 @@ def test_resumed_run_cannot_change_fixed_settings() -> None:
         ("trainer=pppo", "trainer: 'pppo' is not a trainer; did you mean 'ppo'"),
         ("eval_hands=101", "eval_hands is 101: .* an even number of"),
         ("seed=9223372036854775808", "seed is 9223372036854775808: .* at most"),
-        ("opponents=[threshold]", "opponents are threshold, and pool_fraction is 0"),
-        ("pool_fraction=0.0001", "less than one of 4096 games; give at least 0.00024"),
-        ("pool_fraction=0.5 pool_size=0", "the pool is empty; name opponents"),
-        ("pool_fraction=0.5 decisions=500_000", "is 0.5 and has no effect: .* every 1,000,000"),
+        ("opponents=[threshold]", "'opponents' is not a setting of the ppo trainer"),
         ("learning_rate=0", "nothing is learnt"),
         ("sb3 learning_rate=0", "nothing would be learnt"),
         ("sb3 opponents=[] pool_size=0", "opponents is empty, and pool_size is 0"),
         ("sb3 opponents=[] pool_every=1e9", "opponents is empty: a policy joins"),
         ("sb3 n_envs=1 n_steps=1", "a single decision cannot be learnt from"),
-        ("n_envs=1 n_steps=1", "a single decision of the learner, and nothing is learnt"),
-        ("n_envs=1 n_steps=2 pool_fraction=1", "a single decision of the learner"),
+        ("n_envs=1 n_steps=1", "a single decision, and nothing is learnt"),
         ("trainer=nfsp batch_size=1e8", "100,000,000, and replay_size 50,000: give a batch"),
         ("trainer=nfsp batch_size=9 reservoir_size=8", "batch_size is 9, and reservoir_size 8"),
         ("trainer=cfr precision=mixed", "precision is 'mixed': cfr computes a table on the CPU"),
@@ -150,8 +146,8 @@ def test_error_names_the_file_only_if_it_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"^ent_coef is 'much'"):
         load_settings(path, ["ent_coef=much", "seed=3"])
     # Right with what was typed, and not without.
-    path.write_text("opponents: [threshold]\n")
-    assert load_settings(path, ["pool_fraction=0.2"])
+    path.write_text("patience: 2\neval_opponents: []\n")
+    assert load_settings(path, ["eval_opponents=[threshold]"])
 
 
 @pytest.mark.parametrize(
@@ -165,7 +161,6 @@ def test_error_names_the_file_only_if_it_is_wrong(tmp_path: Path) -> None:
         (["quick", "seeds=a"], "seeds is a: give whole numbers"),
         (["quick", "seeds=1,1"], r"seeds are \[1, 1\]: give each once, as in seeds=1,2,3"),
         (["quick", "seeds=1,-2"], "seed is -2: it has to be a whole number of at least 0"),
-        (["quick", "decisions=2e6", "opponents=random"], "train: opponents are random, and pool"),
         (["trainer=cfr", "rules=2x4-h2", "reward_scale=2"], "'reward_scale' is not a setting"),
         (["trainer=mmd", "clip_range=0.3"], "clip_range is 0.3: mmd uses step_size"),
         (["trainer=mmd", "step_size=0"], "step_size is 0.0: it has to be a number of more than 0"),
@@ -267,7 +262,6 @@ INTEGERS = [
     "final_eval_hands",
     "patience",
     "threads",
-    "pool_size",
 ]
 
 

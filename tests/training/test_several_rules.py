@@ -31,7 +31,6 @@ HIGH = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 ALL = {**HIGH, "name": "tiny-all", "counts": "all"}
 LOW = {**HIGH, "name": "tiny-low", "contract": "low"}
 SMALL: dict[str, Any] = {"horizon": "hand", "n_envs": 11, "batch_size": 32, "hidden_sizes": (16,)}
-OPPONENTS: dict[str, Any] = {"opponents": ("random",), "pool_fraction": 0.5, "pool_every": 200}
 
 
 def settings_of(*rules: Any, **more: Any) -> PPOSettings:
@@ -86,14 +85,6 @@ def test_agent_of_each_rule_set_plays_as_torch(rules: tuple[Any, ...]) -> None:
                 real = [real_action(int(each), batch.suit_orders[game]) for each in shown]
                 assert likelihoods[game, real] == pytest.approx(probs / probs.sum(), abs=1e-5)
         now = trainer.games.step((now.masks * rng.random(now.masks.shape)).argmax(axis=1))
-
-
-def test_pool_fraction_holds_in_every_rule_set() -> None:
-    trainer = PPO(settings_of(HIGH, ALL, opponents=("random",), pool_fraction=0.5, pool_size=0))
-    trainer.iterate()
-    others = trainer.opponents.seats
-    assert [(others[span] != 2).sum() for _, span in trainer.games.parts] == [2, 3]
-    assert len({id(agent) for agent in trainer.opponents.current or ()}) == 2
 
 
 def test_run_is_evaluated_in_each_rule_set(

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from ...agents.calls import AgentFault
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.typing import Array, JsonObject
-from ..distributed import Ranks, RanksLost
+from ..distributed import Ranks
 from ..run_state import digest_of
 from .base import Arrays, Trainer
 from .settings import PPOSettings
@@ -63,11 +62,7 @@ class DataParallel(Trainer):
         self._lead("iterate")
         local, self._waiting = self.local, False
         before = local.decisions, local.hands
-        try:
-            metrics = local.iterate()
-        except AgentFault as error:
-            # The others are in the middle of an iteration: no state can be saved.
-            raise RanksLost(str(error)) from error
+        metrics = local.iterate()
         counts = [local.decisions - before[0], local.hands - before[1], *metrics.values()]
         decisions, hands, *sums = self.ranks.all_reduce(counts)
         self._waiting = True
@@ -145,5 +140,4 @@ def _share(settings: PPOSettings, world_size: int) -> PPOSettings:
         n_envs=n_envs,
         batch_size=max(2, settings.batch_size // world_size),
         decisions=-(-settings.decisions // world_size),
-        pool_every=max(1, settings.pool_every // world_size),
     )

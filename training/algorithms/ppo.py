@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.checkpoints.input_names import input_names
-from ...agents.checkpoints.schema import Count, NetworkCard
+from ...agents.checkpoints.schema import NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
 from ...common.typing import Arrays, JsonObject
@@ -42,7 +42,6 @@ from ..rollout.tensor_state import (
 )
 from .base import Trainer, TrainerState, torch_device
 from .self_play_collector import SelfPlayCollector
-from .self_play_opponents import SelfPlayOpponents
 from .settings import PPOSettings
 
 # Not -inf: minus infinity times a probability of zero is NaN.
@@ -54,8 +53,6 @@ _REFERENCE_ROWS = 8192
 class PPOState(TrainerState):
     """Plain values of a saved state."""
 
-    pool: Count
-    """Number of snapshots."""
     rng: JsonObject
     """State of NumPy's generator."""
 
@@ -86,7 +83,6 @@ class PPO(Trainer):
         self.reset_games(settings.seed)
         self.network = self.collector.make_network()
         self.ema_network = copy.deepcopy(self.network).requires_grad_(False)
-        self.opponents = SelfPlayOpponents(settings, self.games, self.network, self.backend)
         critic_scale = settings.critic_lr_scale
         lr_scales = {"hidden": 1.0, "policy": 1.0, "critic": critic_scale, "value": critic_scale}
         self.optimizer = Adam(
@@ -107,8 +103,8 @@ class PPO(Trainer):
         return cls(settings, torch_device(settings, games=True), ranks)
 
     def _make_update(self) -> Callable[..., Tensor]:
-        # Ranks exchange gradients, and with an opponent pool minibatches differ in size.
-        if self.ranks.is_only and not self.settings.pool_fraction:
+        # Ranks exchange gradients, which a graph cannot capture.
+        if self.ranks.is_only:
             return self.backend.as_graph(self._update_minibatch)
         return self._update_minibatch
 
@@ -123,22 +119,19 @@ class PPO(Trainer):
         """Collect a rollout, and update the network from it; the last may be cut short."""
         before = self.decisions
         n_steps = self._n_steps()
-        hands, decisions = self.collector.collect(self.network, self.opponents, n_steps, self.rng)
+        hands, decisions = self.collector.collect(self.network, n_steps, self.rng)
         samples = self.collector.buffer.samples(n_steps)
         metrics = self.update(samples, before / self.settings.decisions)
         self.hands += hands
         self.decisions += decisions
         metrics["hands"] = float(hands)
         self._check_finite(metrics)
-        self._grow_pool(before)
         return metrics if n_steps == self.collector.n_steps else {}
 
     def _n_steps(self) -> int:
         """Steps of this iteration: fewer in the last, so that the budget is met closely."""
         settings = self.settings
-        # In games with an opponent, one of two decisions is the learner's.
-        per_step = self.games.num_envs - self.opponents.n_games / 2
-        remaining = math.ceil((settings.decisions - self.decisions) / per_step)
+        remaining = math.ceil((settings.decisions - self.decisions) / settings.n_envs)
         return min(self.collector.n_steps, remaining) if remaining > 0 else self.collector.n_steps
 
     def update(self, samples: RolloutSamples, progress: float) -> dict[str, float]:
@@ -264,13 +257,6 @@ class PPO(Trainer):
                     f"weights of {name} became NaN or infinite after {self.decisions:,} decisions"
                 )
 
-    def _grow_pool(self, before: int) -> None:
-        """Add the EMA policy to the pool every `pool_every` decisions."""
-        settings = self.settings
-        due = self.decisions // settings.pool_every != before // settings.pool_every
-        if due and settings.pool_fraction and settings.pool_size:
-            self.opponents.add(self.ema_network, self.rng)
-
     # -- checkpoints
 
     def policy_weights(self) -> dict[str, Array]:
@@ -298,17 +284,16 @@ class PPO(Trainer):
     def state(self) -> tuple[Arrays, JsonObject]:
         arrays = module_arrays("network.", self.network.state_dict())
         arrays |= module_arrays("ema_network.", self.ema_network.state_dict())
-        arrays |= self.opponents.state() | optimizer_arrays("optimizer.", self.optimizer)
+        arrays |= optimizer_arrays("optimizer.", self.optimizer)
         arrays |= {f"games.{name}": array for name, array in self.games.state().items()}
         rng = dict(self.rng.bit_generator.state)
-        plain = PPOState(self.decisions, self.hands, len(self.opponents.snapshots), rng)
+        plain = PPOState(self.decisions, self.hands, rng)
         return arrays, msgspec.to_builtins(plain)
 
     def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         state = convert(plain, PPOState, "trainer")
         restore_module(self.network, arrays, "network.")
         restore_module(self.ema_network, arrays, "ema_network.")
-        self.opponents.restore(arrays, state.pool)
         restore_optimizer(self.optimizer, arrays, "optimizer.")
         # A graph holds the addresses of the optimizer's former tensors.
         self._learn = self._make_update()
@@ -320,10 +305,7 @@ class PPO(Trainer):
 
 def _compile_all() -> None:
     """Train for an iteration on two games, so that nothing compiles later."""
-    settings = PPOSettings(
-        n_envs=2, n_steps=2, hidden_sizes=(8,), opponents=("random",), pool_fraction=1.0
-    )
-    PPO(settings).iterate()
+    PPO(PPOSettings(n_envs=2, n_steps=2, hidden_sizes=(8,))).iterate()
 
 
 def _linear_schedule(start: float, end: float, progress: float) -> float:

@@ -20,7 +20,6 @@ from ..rollout.kernels import (
 )
 from ..rollout.networks import ActorCritic
 from ..rollout.rollout_buffer import RolloutBuffer
-from .self_play_opponents import SelfPlayOpponents
 from .settings import PPOSettings
 
 
@@ -74,23 +73,16 @@ class SelfPlayCollector:
 
     @torch.no_grad()
     def collect(
-        self,
-        network: ActorCritic,
-        opponents: SelfPlayOpponents,
-        n_steps: int,
-        rng: np.random.Generator,
+        self, network: ActorCritic, n_steps: int, rng: np.random.Generator
     ) -> tuple[int, int]:
         """Fill the buffer with `n_steps` steps of all games, and estimate advantages.
 
-        Returns the number of hands and of the learner's decisions.
+        Returns the number of hands and of decisions.
         """
         buffer, backend = self.buffer, self.backend
-        opponents.sample_opponent(rng)
-        opponent_seats = backend.from_numpy(opponents.seats)
         result = backend.from_games(self.games.observe())
         for step in range(n_steps):
             self.add_observations(step, result)
-            buffer.is_learner[step] = result.seats != opponent_seats
             logits, buffer.values[step] = self.evaluate(network, step)
             sampling = ActionSampling(
                 logits,
@@ -100,14 +92,11 @@ class SelfPlayCollector:
                 buffer.log_probs[step],
             )
             backend.batch_backend.run_rows(self.n_envs, sample_actions, sampling)
-            opponents.replace_actions(buffer, step, rng)
             env_actions = buffer.env_actions[buffer.env_indices, buffer.actions[step]]
             result = backend.from_games(self.games.step(env_actions))
-            opponents.notify_resets()
             buffer.rewards[step], buffer.dones[step] = result.rewards, result.ended
         self._estimate_advantages(network, n_steps, result)
-        hands, decisions = buffer.dones[:n_steps].sum(), buffer.is_learner[:n_steps].sum()
-        return int(hands), int(decisions)
+        return int(buffer.dones[:n_steps].sum()), n_steps * self.n_envs
 
     def _estimate_advantages(self, network: ActorCritic, n_steps: int, result: StepResult) -> None:
         buffer, settings = self.buffer, self.settings

@@ -38,13 +38,6 @@ _MaxGradNorm = Annotated[
 ]
 _RewardScale = Annotated[float, doc("Divisor of rewards.", ge=1e-6, le=1e6)]
 _HiddenSizes = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
-_PoolSize = Annotated[
-    NonNegativeInt, doc("Maximum number of earlier policies in the opponent pool.")
-]
-_PoolEvery = Annotated[
-    PositiveInt, doc("Decisions between additions of the current policy to the pool.")
-]
-_Opponents = Annotated[Names, doc("Fixed opponents in the pool.")]
 _LearningRate = Annotated[NonNegative, doc("Learning rate of Adam at the start.")]
 _VfCoef = Annotated[NonNegative, doc("Coefficient of the value loss.")]
 _EntCoef = Annotated[NonNegative, doc("Coefficient of the entropy bonus at the start.")]
@@ -87,13 +80,6 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     n_steps: Annotated[
         NonNegativeInt, doc("Decisions of each game in an iteration; 0: one whole episode.")
     ] = 0
-    pool_fraction: Annotated[
-        Fraction,
-        doc("Fraction of games in which the opponent pool plays one seat."),
-    ] = 0.0
-    opponents: _Opponents = ()
-    pool_size: _PoolSize = 12
-    pool_every: _PoolEvery = 1_000_000
     # Optimisation.
     n_epochs: _NEpochs = 1
     batch_size: _BatchSize = 4096
@@ -137,13 +123,10 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
             raise SettingsError(
                 f"n_envs is {self.n_envs}: each of {len(self.all_options)} rule sets needs a game"
             )
-        self._check_pool()
-        # In a game against the pool every other decision is the learner's.
-        games = self.n_envs - int(self.pool_fraction * self.n_envs) / 2
-        if games * (self.n_steps or self.episode) < 2:
+        if self.iteration < 2:
             raise SettingsError(
                 f"n_envs is {self.n_envs} and n_steps is {self.n_steps}: an iteration has a single "
-                "decision of the learner, and nothing is learnt from it; raise one of them"
+                "decision, and nothing is learnt from it; raise one of them"
             )
 
     @property
@@ -159,21 +142,6 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     def episode(self) -> int:
         """Decisions of the longest possible episode, both seats counted."""
         return max(_episode_length(options) for options in self.all_options)
-
-    def _check_pool(self) -> None:
-        if not self.pool_fraction:
-            if self.opponents:
-                raise SettingsError(
-                    f"opponents are {', '.join(self.opponents)}, and pool_fraction is 0: give the "
-                    "fraction of games against the pool, as in pool_fraction=0.2"
-                )
-            return
-        if int(self.pool_fraction * self.n_envs) < 1:
-            raise SettingsError(
-                f"pool_fraction is {self.pool_fraction} and has no effect: it is less than one of "
-                f"{self.n_envs} games; give at least {1 / self.n_envs:.2g}"
-            )
-        _check_pool_grows(self, f"pool_fraction is {self.pool_fraction} and has no effect")
 
 
 class MMDSettings(PPOSettings, frozen=True, kw_only=True):
@@ -260,9 +228,13 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     hidden_sizes: _HiddenSizes = (256, 256)
     n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 256
     n_steps: Annotated[PositiveInt, doc("Decisions of each game in an iteration.")] = 52
-    opponents: _Opponents = ("threshold", "random-exact")
-    pool_size: _PoolSize = 8
-    pool_every: _PoolEvery = 500_000
+    opponents: Annotated[Names, doc("Fixed opponents in the pool.")] = ("threshold", "random-exact")
+    pool_size: Annotated[
+        NonNegativeInt, doc("Maximum number of earlier policies in the opponent pool.")
+    ] = 8
+    pool_every: Annotated[
+        PositiveInt, doc("Decisions between additions of the current policy to the pool.")
+    ] = 500_000
     pool_sampling: Annotated[
         Literal["uniform", "latest", "pfsp"],
         doc("Draw of each episode's opponent: `pfsp` by the learner's win rate against it."),
@@ -288,7 +260,21 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
             raise SettingsError("learning_rate is 0: nothing would be learnt")
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: SB3 learns in float32 alone")
-        _check_pool_grows(self, "opponents is empty")
+        self._check_pool_grows()
+
+    def _check_pool_grows(self) -> None:
+        """Refuse an opponent pool that stays empty."""
+        if self.opponents:
+            return
+        if not self.pool_size:
+            raise SettingsError(
+                "opponents is empty, and pool_size is 0: the pool is empty; name opponents"
+            )
+        if self.pool_every >= self.decisions:
+            raise SettingsError(
+                f"opponents is empty: a policy joins the pool every {self.pool_every:,} decisions, "
+                f"and the budget is {self.decisions:,}; give a smaller pool_every, or opponents"
+            )
 
     @property
     def iteration(self) -> int:
@@ -314,16 +300,3 @@ def _episode_length(options: Options) -> int:
     foreplay = rules.foreplay_tricks * (3 if rules.choice else 2)
     exchange = 2 if rules.exchange else 0
     return foreplay if options.horizon == "foreplay" else exchange + foreplay + 2 * rules.hand
-
-
-def _check_pool_grows(settings: PPOSettings | SB3Settings, problem: str) -> None:
-    """Refuse an opponent pool that stays empty."""
-    if settings.opponents:
-        return
-    if not settings.pool_size:
-        raise SettingsError(f"{problem}, and pool_size is 0: the pool is empty; name opponents")
-    if settings.pool_every >= settings.decisions:
-        raise SettingsError(
-            f"{problem}: a policy joins the pool every {settings.pool_every:,} decisions, and the "
-            f"budget is {settings.decisions:,}; give a smaller pool_every, or opponents"
-        )

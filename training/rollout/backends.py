@@ -68,10 +68,6 @@ class CpuTrainingBackend(_TorchDevice):
         """Array on the same memory."""
         return tensor.numpy()
 
-    def nonzero(self, mask: Array) -> Array:
-        """Indices of true elements."""
-        return np.flatnonzero(mask)
-
     def uniforms(self, rng: np.random.Generator, count: int) -> Array:
         """Random numbers from [0, 1)."""
         return rng.random(count, np.float32)
@@ -90,7 +86,7 @@ class CpuTrainingBackend(_TorchDevice):
 
 
 class CudaTrainingBackend(_TorchDevice):
-    """Games and network on a GPU; only metrics and the games of CPU opponents are copied."""
+    """Games and network on a GPU; only metrics are copied."""
 
     games_device = "cuda"
 
@@ -129,9 +125,6 @@ class CudaTrainingBackend(_TorchDevice):
 
     def from_tensor(self, tensor: Tensor) -> Array:
         return tensor
-
-    def nonzero(self, mask: Array) -> Array:
-        return mask.nonzero().squeeze(1)
 
     def uniforms(self, rng: np.random.Generator, count: int) -> Array:
         """Random numbers from [0, 1), drawn on the device by a key from the generator."""

@@ -16,22 +16,12 @@ from ...engine.batch.cpu_backend import RowBuffers
 from ...engine.bitset import NO_CARDS, ONE
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import EXCHANGE, UNDECIDED
-from ...engine.observation.suit_order import relabel, relabelled_action
+from ...engine.observation.suit_order import relabel
 from ...engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
 from ...engine.rng import mix64, sample_index, stream_state
 
 Array = Any
 """An array of NumPy on the CPU, a tensor of torch on a GPU."""
-
-
-@jit
-def to_network_actions(actions: np.ndarray, env_actions: np.ndarray) -> None:
-    """Replace actions of the environment by those of the network, in place."""
-    for index in range(len(actions)):
-        for action in range(env_actions.shape[1]):
-            if env_actions[index, action] == actions[index]:
-                actions[index] = action
-                break
 
 
 class ActionSampling(NamedTuple):
@@ -73,13 +63,6 @@ def draw_uniforms(
         bits = mix64(stream_state(key, np.uint64(index)))
         # The upper 24 bits: as many as a float32 holds exactly.
         out[index] = np.float32(bits >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
-
-
-@jit
-def relabel_actions(actions: np.ndarray, orders: np.ndarray) -> None:
-    """Replace engine actions by those of the environment, with its order of suits, in place."""
-    for index in range(len(actions)):
-        actions[index] = relabelled_action(actions[index], orders[index])
 
 
 class GAE(NamedTuple):

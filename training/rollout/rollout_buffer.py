@@ -1,4 +1,4 @@
-"""Rollout buffer of self-play, and the learner's decisions in it as samples for PPO."""
+"""Rollout buffer of self-play, and the decisions in it as samples for PPO."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .backends import Array, TrainingBackend
 
 
 class RolloutSamples(NamedTuple):
-    """Decisions of the learner, one row each."""
+    """Decisions, one row each."""
 
     observations: Tensor
     hidden_cards: Tensor
@@ -63,7 +63,6 @@ class RolloutBuffer:
         self.env_actions: Array = zeros((n_envs, n_actions), np.int64)
         """Action of the environment for each action of the network now, -1 for none."""
         self.seats: Array = zeros(shape, np.uint8)
-        self.is_learner: Array = zeros(shape, np.bool_)
         self.actions: Array = zeros(shape, np.int64)
         self.log_probs: Array = zeros(shape, np.float32)
         self.values: Array = zeros(shape, np.float32)
@@ -96,13 +95,11 @@ class RolloutBuffer:
         return self.observations[step], self.hidden_cards[step]
 
     def samples(self, n_steps: int) -> RolloutSamples:
-        """The learner's decisions of the first steps."""
-        is_learner, count = self.is_learner[:n_steps], n_steps * len(self.env_actions)
-        rows = None if is_learner.all() else self._backend.nonzero(is_learner.reshape(count))
+        """The decisions of the first steps."""
+        count = n_steps * len(self.env_actions)
 
         def flatten(array: Array) -> Tensor:
-            flat = array[:n_steps].reshape(count, *array.shape[2:])
-            return self._backend.to_tensor(flat if rows is None else flat[rows])
+            return self._backend.to_tensor(array[:n_steps].reshape(count, *array.shape[2:]))
 
         advantages, values = flatten(self.advantages), flatten(self.values)
         return RolloutSamples(
