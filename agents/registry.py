@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,42 @@ def make_agent(
 ) -> Agent:
     """Make an agent by its name with parameters."""
     rules, match = load_rules(rules), as_match(match)
+    found = _find(text)
+    agent: Agent
+    if isinstance(found.factory, Agent):
+        _check_made_for(found.factory, found.text, rules, match)
+        agent = _copy(found.factory, found.text)
+    elif found.is_policy:
+        agent = _function_agent(found.factory, rules, found.parameters, match)
+    else:
+        agent = _call_factory(found, rules, match)
+        if agent.rules != rules:
+            raise CannotPlay(
+                f"{found.text} plays {name_beside(agent.rules, [rules])} and not "
+                f"{name_beside(rules, [agent.rules])}"
+            )
+    agent.name = found.title
+    return agent
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a name stands for: an agent, or what makes one with these parameters."""
+
+    title: str
+    text: str
+    """The name without a title."""
+    factory: Any
+    parameters: list[str]
+    usage: str | None
+    """How it is named, if it is registered."""
+
+    @property
+    def is_policy(self) -> bool:
+        return not isinstance(self.factory, type) and _is_policy(self.factory)
+
+
+def _find(text: str) -> _Found:
     title, text = parse_agent_name(text)
     name, _, parameter_text = text.partition(":")
     entries = agent_names()
@@ -210,21 +247,28 @@ def make_agent(
     else:
         raise ValueError(_unknown_message(text, name, list(entries)))
     parameters = [part.strip() for part in parameter_text.split(",")] if parameter_text else []
-    agent: Agent
-    if isinstance(factory, Agent):
-        _check_made_for(factory, text, rules, match)
-        agent = _copy(factory, text)
-    elif not isinstance(factory, type) and _is_policy(factory):
-        agent = _function_agent(factory, rules, parameters, match)
-    else:
-        agent = _call_factory(partial(factory, rules, match=match), parameters, text, usage)
-        if agent.rules != rules:
-            raise CannotPlay(
-                f"{text} plays {name_beside(agent.rules, [rules])} and not "
-                f"{name_beside(rules, [agent.rules])}"
-            )
-    agent.name = title
-    return agent
+    return _Found(title, text, factory, parameters, usage)
+
+
+def check_agents(agents: Iterable[object], rules: Rules) -> None:
+    """Refuse names of no agents, and agents that do not play the rules, before any is made.
+
+    An agent compiles code when it is made, for nothing if another of the list is refused.
+    """
+    named = [str(agent) for agent in agents if isinstance(agent, (str, Path))]
+    check_agent_names(named)
+    for name in named:
+        found, listed = _find(name), rules_of_agent(name)
+        plays = getattr(found.factory, "plays", None) if found.usage is not None else None
+        unlisted = listed is not None and not any(map(rules.same_game, listed))
+        if unlisted or (plays is not None and not plays(rules)):
+            make_agent(name, rules)  # its error says why
+
+
+def check_agent_names(names: Iterable[str]) -> None:
+    """Refuse names of no agents; nothing is compiled for those of others."""
+    for name in names:
+        _find(name)
 
 
 def as_agent(
@@ -322,10 +366,10 @@ def _is_policy(function: Factory) -> bool:
     return by_views or takes_text(function)
 
 
-def _call_factory(
-    make: partial[Agent], parameters: list[str], text: str, usage: str | None
-) -> Agent:
+def _call_factory(found: _Found, rules: Rules, match: Match | None) -> Agent:
     """Make an agent, with a sentence for parameters that do not fit and for other objects."""
+    make: partial[Agent] = partial(found.factory, rules, match=match)
+    parameters, text, usage = found.parameters, found.text, found.usage
     if not _fits(make, parameters):
         raise ValueError(_misfit(make, parameters, text, usage))
     try:

@@ -76,6 +76,12 @@ class ArenaConfig:
             if name not in ArenaOptions.__annotations__:
                 near = suggest(name, ArenaOptions.__annotations__)
                 raise TypeError(f"the arena has no option {name!r}{near}")
+        records = options.get("records")
+        if records is not None and not callable(records):
+            raise TypeError(
+                f"records is {records!r}: give a function that takes each hand's line, as "
+                "records=lines.append"
+            )
         resume, key = options.get("resume"), options.get("key")
         journal = None if resume is None else Journal(resume)
         if journal is not None and key is None:
@@ -86,7 +92,7 @@ class ArenaConfig:
             as_match(options.get("match")),
             seed,
             secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
-            records=options.get("records") is not None,
+            records=records is not None,
             play_out=options.get("play_out", False),
             reduce_variance=options.get("reduce_variance", False),
         )
@@ -97,7 +103,7 @@ class ArenaConfig:
             _stopping_rule(options.get("hands"), options.get("until")),
             workers=_checked_int(options.get("workers", 1), "workers", 1, MAX_WORKERS),
             on=check_backend(options.get("on", LOCAL)),
-            write_record=options.get("records"),
+            write_record=records,
             journal=journal,
         )
         if not all(isinstance(agent, str) for agent in agents):

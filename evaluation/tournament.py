@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..agents.checkpoints import WEIGHTS, read_fields
-from ..agents.registry import parse_agent_name
+from ..agents.registry import check_agents, parse_agent_name
 from ..common.executors import (
     LOCAL,
     Executor,
@@ -75,6 +75,9 @@ class Arena:
     ) -> None:
         self.config = config
         self._specs = [(agents[i], agents[j]) for i, j in pairings]
+        check_agents(agents, config.play.rules)
+        if rated and all(isinstance(agent, str) for agent in agents):
+            _check_ladder([parse_agent_name(str(agent))[0] for agent in agents], anchor)
         # Made here even where workers play: an error of an agent is raised before anything starts.
         self._chunk_player = ChunkPlayer(self._specs, config.play)
         by_half = map(self._chunk_player.opponents_by_half, range(len(pairings)))
@@ -343,7 +346,7 @@ def _names(
     return tuple(names)
 
 
-def _check_ladder(names: tuple[str, ...], anchor: str | None) -> None:
+def _check_ladder(names: Sequence[str], anchor: str | None) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{name} stands twice in the ladder: each agent once")

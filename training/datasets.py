@@ -33,7 +33,7 @@ from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.calls import call_agent, naming_faults
 from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open
-from ..agents.registry import common_rules, make_agent, parse_agent_name
+from ..agents.registry import check_agents, common_rules, make_agent, parse_agent_name
 from ..common.executors import Executor, InProcessExecutor
 from ..common.files import atomic_write, check_writable, remove_partial_files, write_file
 from ..common.jit.compiler import jit
@@ -293,6 +293,7 @@ def generate_dataset(
         checked_choice("column", name, EXTRAS)
     if COST in extras and (reason := inexact_reason(loaded)):
         raise ValueError(f"{COST} is not known in {loaded.name}: its rules {reason}")
+    check_agents(agents, loaded)
     made = [make_agent(name, loaded) for name in agents]
     if VALUE in extras:
         for agent in made:

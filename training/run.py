@@ -39,6 +39,7 @@ from .callbacks.base import Callback, CallbackFailed, EarlyStopping, TrainingRun
 from .callbacks.evaluation import (
     CheckpointEvaluation,
     EvaluationQueue,
+    check_eval_names,
     check_eval_opponents,
     evaluate_checkpoint,
 )
@@ -335,6 +336,7 @@ def start(
     `callbacks` are added to those of the settings, and `command` is kept with the checkpoints.
     Wrong settings are refused before the directory is made.
     """
+    check_eval_names(settings)
     trainer = _make_trainer(settings)
     with naming_faults(type(trainer)):
         run_callbacks = _callbacks(trainer, settings, callbacks)

@@ -28,7 +28,7 @@ from msgspec.structs import asdict
 from ...agents.base import CannotPlay
 from ...agents.costs import exact_payoffs
 from ...agents.networks.policy import NetworkAgent
-from ...agents.registry import make_agent
+from ...agents.registry import check_agent_names, make_agent
 from ...agents.search.base import Estimates, SearchAgent
 from ...agents.search.champion import LAST
 from ...agents.search.thinker import ThinkerAgent
@@ -178,6 +178,7 @@ class Analyst:
             rules if rules.race is None else replace(rules, pay="win", book=None, slam_pay=None)
         )
         self.unit = WIN if self.rules.pay == "win" else PAY
+        check_agent_names(filter(None, [self.settings.search, self.settings.network]))
         self.search = _load_search(self.settings.search or default_search(rules), self.rules)
         name, champion = self.settings.network, _champion(rules)
         self.network = champion if name is None else _load_network(name, rules)

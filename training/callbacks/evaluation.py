@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from ...agents.base import CannotPlay
 from ...agents.checkpoints import list_checkpoints, read_card, read_checkpoint
 from ...agents.checkpoints.schema import Measurement
 from ...agents.networks.policy import NetworkAgent
-from ...agents.registry import make_agent
+from ...agents.registry import check_agent_names, make_agent
 from ...common.executors import Executor, WorkersLost
 from ...engine.rng import secret_of_seed
 from ...evaluation import evaluate
@@ -35,16 +36,30 @@ def evaluation_seed(seed: int) -> int:
     return EVALUATION_SEED + 1 + seed
 
 
+def check_eval_names(settings: Settings) -> None:
+    """Refuse unknown opponents, before anything is compiled."""
+    with _naming_the_setting():
+        check_agent_names(_opponents_of(settings))
+
+
 def check_eval_opponents(settings: Settings) -> None:
-    """Refuse unknown opponents; a known one may be unable to play these rules."""
-    for name in dict.fromkeys((*settings.eval_opponents, *settings.final_eval_opponents)):
+    """Refuse opponents that cannot be made; a known one may be unable to play these rules."""
+    for name in _opponents_of(settings):
         for options in settings.all_options:
-            try:
+            with _naming_the_setting(), suppress(CannotPlay):
                 make_agent(name, options.rules)
-            except CannotPlay:
-                continue
-            except ValueError as error:
-                raise ValueError(f"eval_opponents: {error}") from None
+
+
+def _opponents_of(settings: Settings) -> Iterable[str]:
+    return dict.fromkeys((*settings.eval_opponents, *settings.final_eval_opponents))
+
+
+@contextmanager
+def _naming_the_setting() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"eval_opponents: {error}") from None
 
 
 class CheckpointEvaluation(Struct):
