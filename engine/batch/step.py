@@ -156,18 +156,27 @@ class Step(NamedTuple):
 
 
 _ILLEGAL = -1
-# A packed step: two bits of its event, one of the seat, one for a reward.
-_EVENTS, _SEAT_1, _REWARDED = 4, 4, 8
+# A step as a number: the event in its two lowest bits, then a flag each.
+_EVENT_BITS = 0b0011
+_SEAT_1_MOVES = 0b0100
+_REWARDED = 0b1000
+_PACKED_STEPS = 0b10000
 
 
 @jit
 def _packed_step(event: int, seat: int, result: Record) -> int:
-    return event + _SEAT_1 * seat + (_REWARDED if result.rewards[0] != 0.0 else 0)
+    seat_flag = _SEAT_1_MOVES if seat == 1 else 0
+    reward_flag = _REWARDED if result.rewards[0] != 0.0 else 0
+    return event | seat_flag | reward_flag
 
 
 UNPACKED_STEPS: tuple[Step, ...] = tuple(
-    Step(code % _EVENTS, int(code & _SEAT_1 > 0), code & _REWARDED > 0)
-    for code in range(2 * _REWARDED)
+    Step(
+        event=code & _EVENT_BITS,
+        seat=1 if code & _SEAT_1_MOVES else 0,
+        rewarded=bool(code & _REWARDED),
+    )
+    for code in range(_PACKED_STEPS)
 )
 """Step of each number that `step_single` returns; a tuple takes longer to return than a number."""
 

@@ -164,34 +164,33 @@ def spec_of(rules: Rules) -> ObservationSpec:
     return EXCHANGE_SPEC if rules.exchange else OBSERVATION_SPEC
 
 
-(
-    _OWN_HAND,
-    _UPCARDS,
-    _LED,
-    _PLAYED_BY_ME,
-    _PLAYED_BY_OPPONENT,
-    _OPPONENT_KNOWN,
-    _UNSEEN,
-    _TRUMPS,
-    _OPPONENT_VOID,
-    _STAGE,
-    _DECISION,
-    _TO_MOVE,
-    _LEADS,
-    _DEALER,
-    _CONTRACT,
-    _DRAWS_LEFT,
-    _TRICKS_ME,
-    _TRICKS_OPPONENT,
-    _MATCH,
-    _NEEDS_ME,
-    _NEEDS_OPPONENT,
-    _EXCHANGE,
-    _EXCHANGED_ME,
-    _EXCHANGED_OPPONENT,
-    _TURNED,
-    _LAID_AWAY,
-) = (group.start for group in EXCHANGE_SPEC.groups)
+# First place of each group; compiled functions read them as constants.
+_OWN_HAND = EXCHANGE_SPEC.group("own_hand").start
+_UPCARDS = EXCHANGE_SPEC.group("upcards").start
+_LED = EXCHANGE_SPEC.group("led").start
+_PLAYED_BY_ME = EXCHANGE_SPEC.group("played_by_me").start
+_PLAYED_BY_OPPONENT = EXCHANGE_SPEC.group("played_by_opponent").start
+_OPPONENT_KNOWN = EXCHANGE_SPEC.group("opponent_known").start
+_UNSEEN = EXCHANGE_SPEC.group("unseen").start
+_TRUMPS = EXCHANGE_SPEC.group("trumps").start
+_OPPONENT_VOID = EXCHANGE_SPEC.group("opponent_void").start
+_STAGE = EXCHANGE_SPEC.group("stage").start
+_DECISION = EXCHANGE_SPEC.group("decision").start
+_TO_MOVE = EXCHANGE_SPEC.group("to_move").start
+_LEADS = EXCHANGE_SPEC.group("leads").start
+_DEALER = EXCHANGE_SPEC.group("dealer").start
+_CONTRACT = EXCHANGE_SPEC.group("contract").start
+_DRAWS_LEFT = EXCHANGE_SPEC.group("draws_left").start
+_TRICKS_ME = EXCHANGE_SPEC.group("tricks_me").start
+_TRICKS_OPPONENT = EXCHANGE_SPEC.group("tricks_opponent").start
+_MATCH = EXCHANGE_SPEC.group("match").start
+_NEEDS_ME = EXCHANGE_SPEC.group("match_needs_me").start
+_NEEDS_OPPONENT = EXCHANGE_SPEC.group("match_needs_opponent").start
+_EXCHANGE = EXCHANGE_SPEC.group("exchange").start
+_EXCHANGED_ME = EXCHANGE_SPEC.group("exchanged_me").start
+_EXCHANGED_OPPONENT = EXCHANGE_SPEC.group("exchanged_opponent").start
+_TURNED = EXCHANGE_SPEC.group("turned").start
+_LAID_AWAY = EXCHANGE_SPEC.group("laid_away").start
 
 
 @jit
