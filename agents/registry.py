@@ -1,4 +1,4 @@
-"""Registry of agents: `random`, `value:13`, `flat-mc:64,voids`, or `package.module:object`.
+"""Registry of agents: `random`, `upcard-value:9`, `flat-mc:64,voids`, or `package.module:object`.
 
 Parameters follow the first colon, separated by commas. A name of one's own stands before a `=`:
 `mine=runs/quick-1`. Other packages add agents through the entry-point group
@@ -79,10 +79,10 @@ _BUILT_IN: tuple[tuple[str, ...], ...] = (
         "the classic rules of thumb, perfect endgame",
     ),
     (
-        "value",
-        "heuristic.upcard_value:ValueAgent",
+        "upcard-value",
+        "heuristic.upcard_value:UpcardValueAgent",
         "weighs the upcard against the cost of it",
-        "value:13",
+        "upcard-value[:BONUS]",
     ),
     ("counting", "heuristic.counting:CountingAgent", "counts cards, voids and known cards"),
     (

@@ -13,7 +13,7 @@ from german_whist.envs import SelfPlayEnv
 
 from .measure import Row, rate
 
-RULES = ("random", "threshold", "value:13", "counting", "champion")
+RULES = ("random", "threshold", "upcard-value", "counting", "champion")
 SEARCHES = (
     "flat-mc:16",
     "flat-mc:64",

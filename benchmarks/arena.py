@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from german_whist.agents import agent_names, make_agent
+from german_whist.agents import make_agent
 from german_whist.engine.endgame import load_tablebase
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.chunk_player import PlayConfig, Task, play_chunk, warm_up_play
@@ -16,8 +16,7 @@ CHUNKS = 8
 
 def run() -> list[Row]:
     rules = load_rules("classic")
-    opponent = "value:13" if "value" in agent_names() else "random-exact"
-    players = (make_agent("threshold", rules), make_agent(opponent, rules))
+    players = (make_agent("threshold", rules), make_agent("upcard-value", rules))
     opponents_by_half = (players, players)
     note = f"one core, endings of up to {load_tablebase().cards} cards from the table"
     rows = []
@@ -32,6 +31,6 @@ def run() -> list[Row]:
                 play_chunk(opponents_by_half, config, Task(start=start, pairs=PAIRS))
             return 2 * PAIRS * CHUNKS
 
-        name = f"threshold – {opponent}, classic, {title}"
+        name = f"threshold – upcard-value, classic, {title}"
         rows.append(Row(name, rate(work), "hands/s", target, note=note))
     return rows

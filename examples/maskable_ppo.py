@@ -69,7 +69,7 @@ def main() -> None:
     for name, results in pool.results().items():
         print(f"{name}: {results['win_rate']:.2f} in {results['games']:,} games of the training")
     agent = SB3Agent("classic", model)  # its most likely card, and exact endgames
-    result = evaluate(agent, ["threshold", "value:13"], hands=args.hands, seed=10**9)
+    result = evaluate(agent, ["threshold", "upcard-value"], hands=args.hands, seed=10**9)
     for pairing in result.pairings:
         rate = pairing.win_rate.scaled(100)
         print(f"{pairing.opponent}: {rate.value:.1f} ± {rate.margin_of_error:.1f} % of hands won")

@@ -287,6 +287,6 @@ def in_the_arena(
     """The same attack in the arena; `player` may be an object instead of the class."""
     player = options.pop("player", kind)
     kind.begin()
-    others = ["threshold", "value:13"]  # the same deals with each of them
+    others = ["threshold", "upcard-value"]  # the same deals with each of them
     found = evaluate(player, others, hands=SEATS * pairs, seed=seed, **options)
     return kind.right(seed, pairs), kind.decisions, found.pairings[0].win_rate

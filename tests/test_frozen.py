@@ -48,7 +48,7 @@ AGENTS = {
     "random": ("random",),
     "random-exact": ("random-exact",),
     "threshold": ("threshold",),
-    "value": ("value:13", "value:9"),
+    "upcard-value": ("upcard-value", "upcard-value:9"),
     "counting": ("counting",),
     "flat-mc": ("flat-mc:8", "flat-mc:4,voids,playout=counting"),
     "ismcts": ("ismcts:30", "ismcts:20,voids,playout=threshold,endgame=search"),
@@ -224,7 +224,7 @@ def figures_of(result: Any) -> dict[str, list[Any]]:
 
 def ladder() -> dict[str, Any]:
     """A small ladder, and its ratings."""
-    players = ("threshold", "random-exact", "champion-1", "value:13", "random")
+    players = ("threshold", "random-exact", "champion-1", "upcard-value", "random")
     lines: list[str] = []
     result = german_whist.ladder(players, hands=120, seed=2, key=KEY, records=lines.append)
     assert result.ladder is not None

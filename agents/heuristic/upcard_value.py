@@ -12,7 +12,8 @@ of lowest value. With nothing but trumps it leads the lowest.
 
 **Endgame.** Perfect, where the cards are known.
 
-`value:13` is about as good as `threshold`; other numbers are for comparison. Other rule sets:
+A trump counts 13 more, or N in `upcard-value:N`. With 13 it is about as good as `threshold`;
+other numbers are for comparison. Other rule sets:
 
 - *Two cards face up*: the gain is the difference of the two, and of the two it takes the
   better.
@@ -46,6 +47,7 @@ from .threshold import RuleAgent, winners_over
 
 _TRICK_VALUE = 6
 _MAX_BONUS = 1000
+_BONUS = 13
 _DECISIVE_TRICK = 2 * _MAX_BONUS
 
 
@@ -146,14 +148,14 @@ def value_actions(rules: np.ndarray, views: np.ndarray, bonus: int, actions: np.
         actions[index] = value_action(row(rules, 0), row(views, index), bonus)
 
 
-class ValueAgent(RuleAgent):
+class UpcardValueAgent(RuleAgent):
     """Weighs the upcard against the cost of winning it; perfect endgame."""
 
     def __init__(
-        self, rules: RulesLike = "classic", bonus: int | str = 13, *, match: Match | None = None
+        self, rules: RulesLike = "classic", bonus: int | str = _BONUS, *, match: Match | None = None
     ):
         self.bonus = _checked_bonus(bonus)
-        self.name = f"value:{self.bonus}"
+        self.name = "upcard-value" if self.bonus == _BONUS else f"upcard-value:{self.bonus}"
         super().__init__(rules, match=match)
 
     def decide(self, record: Array, views: Array, actions: Array) -> None:
@@ -164,7 +166,7 @@ def _checked_bonus(bonus: int | str) -> int:
     text = str(bonus).strip()
     if not text.lstrip("+-").isdecimal() or abs(int(text)) > _MAX_BONUS:
         raise ValueError(
-            f"value takes the bonus of a trump, a whole number up to {_MAX_BONUS} as in "
-            f"value:13, not {text!r}"
+            f"upcard-value takes the bonus of a trump, a whole number up to {_MAX_BONUS} as in "
+            f"upcard-value:9, not {text!r}"
         )
     return int(text)

@@ -353,7 +353,7 @@ hands a set. `threshold` has 1000:
 
 {table}
 
-Agents that make the same choices have the same rating: in races `threshold`, `value:13` and
+Agents that make the same choices have the same rating: in races `threshold`, `upcard-value` and
 `counting`, in `humbug` `threshold` and `counting`."""
 
 

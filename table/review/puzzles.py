@@ -49,7 +49,10 @@ _THINKER_JUDGES = (
 _FLAT_MC_JUDGES = "flat-mc:200,voids,playout=counting", "flat-mc:2500,voids,playout=counting"
 """Searches that have to find a foreplay puzzle's card; the first screens positions."""
 _PLAYERS = ("easy", "medium", "threshold", "counting")
-_GRADERS = {ENDGAME: ("easy", "medium"), FOREPLAY: ("easy", "value", "threshold", "counting")}
+_GRADERS = {
+    ENDGAME: ("easy", "medium"),
+    FOREPLAY: ("easy", "upcard-value", "threshold", "counting"),
+}
 _TRIALS = 12
 """How often each grader plays a position."""
 _MIN_CARDS, _MAX_CARDS = 3, 9

@@ -216,7 +216,7 @@ class Remembering:
         return super().act(views, rng)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("name", ["threshold", "counting", "value", "easy", "champion"])
+@pytest.mark.parametrize("name", ["threshold", "counting", "upcard-value", "easy", "champion"])
 def test_a_player_can_be_made_into_one_that_remembers(name: str, monkeypatch: Any) -> None:
     kind = type(make_agent(name))
     # As in a process where it is the first of its kind: it compiles by a call of its own.

@@ -76,7 +76,7 @@ def test_threshold_follows_the_rules_of_thumb(hand: str, upcard: str, led: str, 
     ],
 )
 def test_value_weighs_its_gains(hand: str, upcard: str, unseen: str, led: str, plays: str) -> None:
-    assert card_played("value:13", hand, upcard, led, unseen) == plays
+    assert card_played("upcard-value", hand, upcard, led, unseen) == plays
 
 
 @pytest.mark.parametrize(
@@ -91,19 +91,19 @@ def test_value_weighs_its_gains(hand: str, upcard: str, unseen: str, led: str, p
 )
 def test_without_a_stock_tricks_have_a_price(hand: str, led: str, low: int, plays: str) -> None:
     fields = {"rules": "humbug", "stock_left": 0, "low": low}
-    assert card_played("value:13", hand, "", led, "4S 5S", **fields) == plays
+    assert card_played("upcard-value", hand, "", led, "4S 5S", **fields) == plays
 
 
 def test_value_gives_high_cards_away_in_a_low_contract() -> None:
-    assert card_played("value:13", "2C TC QC", "KS", "JC", "4S 5S", low=1) == "TC"
-    assert card_played("value:13", "2C TC QC", "2S", "9C", "KS QS", low=1) == "QC"
-    assert card_played("value:13", "2D 3H", "KS", "9C", "4S 5S", low=1) == "3H"
+    assert card_played("upcard-value", "2C TC QC", "KS", "JC", "4S 5S", low=1) == "TC"
+    assert card_played("upcard-value", "2C TC QC", "2S", "9C", "KS QS", low=1) == "QC"
+    assert card_played("upcard-value", "2D 3H", "KS", "9C", "4S 5S", low=1) == "3H"
 
 
 @pytest.mark.parametrize(
     ("other", "rules", "win_rate"),
     [
-        *((other, "classic", 0.57) for other in ("threshold", "value:13")),
+        *((other, "classic", 0.57) for other in ("threshold", "upcard-value")),
         *(
             ("threshold", rules, 0.5)
             for rules in ("all-margin", "colour", "no-trump", "open-stock")

@@ -15,7 +15,7 @@ from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from support import ODD, dealt
 
 RULES = [*named_rules(), *ODD.values()]
-RULE_PLAYERS = ["random", "random-exact", "threshold", "value:13", "counting", "easy", "medium"]
+RULE_PLAYERS = ["random", "random-exact", "threshold", "upcard-value", "counting", "easy", "medium"]
 SEARCHES = ["flat-mc:3", "flat-mc:3,voids", "flat-mc:3,playout=counting"]
 THINKERS = ["thinker:20", "thinker:20,belief=voids"]
 NETWORKS = ["champion-1", "champion-1:sample"]
@@ -48,7 +48,7 @@ def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> Non
     ("name", "message"),
     [
         ("value:much", "whole number"),
-        ("value:5000", "up to 1000"),
+        ("upcard-value:5000", "up to 1000"),
         ("flat-mc:0", "flat-mc:64"),
         ("flat-mc:-5ms", "a time a move"),
         ("flat-mc:64,luck", "there are voids, by which"),

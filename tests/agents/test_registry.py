@@ -21,7 +21,7 @@ def margin(tmp_path: Path) -> str:
 
 
 def test_players_that_play_anything_play_the_classic_game() -> None:
-    assert common_rules([]) == common_rules(["random", "value:13"]) == load_rules("classic")
+    assert common_rules([]) == common_rules(["random", "upcard-value"]) == load_rules("classic")
     assert rules_of_agent("random") is None
     assert rules_of_agent("some.module:object") is None
 
@@ -53,9 +53,9 @@ def test_players_of_different_rules_are_told_apart(margin: str) -> None:
 
 def test_a_name_before_a_player_is_what_it_is_called(margin: str, monkeypatch: Any) -> None:
     assert parse_agent_name(f"mine={margin}") == ("mine", margin)
-    assert parse_agent_name("value:13") == ("value:13", "value:13")
+    assert parse_agent_name("upcard-value") == ("upcard-value", "upcard-value")
     assert parse_agent_name(f"{margin},endgame=exact")[0] == f"{margin},endgame=exact"
-    assert make_agent("Größe 13 ♠=value:13").name == "Größe 13 ♠"
+    assert make_agent("Größe 13 ♠=upcard-value").name == "Größe 13 ♠"
     assert make_agent(f"mine={margin}", "margin").name == "mine"
     # A file with such a name is that file.
     monkeypatch.chdir(Path(margin).parent)
@@ -109,7 +109,7 @@ def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     for text, message in (
         ("mine:endgame=network", "after a comma, as in mine,endgame=network"),
         ("champion,sample", "parameters follow a colon, as in champion:sample"),
-        ("value,13", "as in value:13"),
+        ("upcard-value,9", "as in upcard-value:9"),
         ("threshold,counting", "but several: give them apart, as in threshold counting$"),
         ("runs", "but a folder of these: runs/one, runs/two$"),
         ("model.zip", "is named as sb3:model.zip,trusted"),

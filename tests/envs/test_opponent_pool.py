@@ -19,7 +19,7 @@ from support import dealt
 
 Array = np.ndarray[Any, Any]
 ID = "german_whist/GermanWhist-v0"
-NAMED = ["threshold", "random", "value:13"]
+NAMED = ["threshold", "random", "upcard-value"]
 
 
 class Forgetful(RandomAgent):
@@ -83,7 +83,7 @@ def same(one: list[Any], other: list[Any]) -> bool:
 
 
 def test_pfsp_draws_by_the_published_weights_of_recent_win_rates() -> None:
-    pool = OpponentPool(["random", "threshold", "value:13", "counting"], sampling="pfsp")
+    pool = OpponentPool(["random", "threshold", "upcard-value", "counting"], sampling="pfsp")
     assert pool.probabilities.tolist() == [0.25] * 4
     rng = np.random.default_rng(0)
     games, score = [0.0] * 4, [0.0] * 4
@@ -408,8 +408,11 @@ def changed(results: Array, row: int, values: list[float]) -> Array:
         ("results", lambda results: changed(results, 1, [1, 0, 0, 0.5, 0.5])),
         ("results", lambda results: changed(results, 1, [1, 0, 0, 1, 0.9])),
         ("results", lambda results: changed(results, 1, [1, 0, 0, 1, 1.1])),
-        ("names", lambda names: np.frombuffer(b'["threshold", "threshold", "value:13"]', np.uint8)),
-        ("names", lambda names: np.frombuffer(b'["threshold", 1, "value:13"]', np.uint8)),
+        (
+            "names",
+            lambda names: np.frombuffer(b'["threshold", "threshold", "upcard-value"]', np.uint8),
+        ),
+        ("names", lambda names: np.frombuffer(b'["threshold", 1, "upcard-value"]', np.uint8)),
         ("names", lambda names: np.frombuffer(b"3", np.uint8)),
         ("names", lambda names: np.frombuffer(b"[" * 100_000, np.uint8)),
         ("names", lambda names: names[1:]),

@@ -212,7 +212,7 @@ def margins_of_error_by_hand(
 def test_rating_intervals_equal_residuals_added_by_deal(
     options: dict[str, float], deals: set[int]
 ) -> None:
-    players, lines = ["counting", "random-exact", "threshold", "value:3"], list[str]()
+    players, lines = ["counting", "random-exact", "threshold", "upcard-value:3"], list[str]()
     found = ladder(
         players, SMALL, seed=5, key="05" * 16, anchor="counting", records=lines.append, **options
     )  # type: ignore[arg-type]
@@ -234,8 +234,9 @@ def rated(players: list[str], hands: int) -> Sequence[Estimate]:
 
 def test_the_same_deals_played_again_tell_nothing_more() -> None:
     """Clones of a player play its every card again, which is no second observation."""
-    once = rated(["counting", "a=value:3"], hands=100)[1]
-    for elo in rated(["counting", "a=value:3", "b=value:3", "c=value:3"], hands=100)[1:]:
+    once = rated(["counting", "a=upcard-value:3"], hands=100)[1]
+    names = ["counting", *(f"{clone}=upcard-value:3" for clone in "abc")]
+    for elo in rated(names, hands=100)[1:]:
         assert elo.value == pytest.approx(once.value)
         assert elo.margin_of_error == pytest.approx(once.margin_of_error)
 
@@ -275,12 +276,12 @@ def test_until_goes_on_where_every_deal_is_tied(reduce_variance: bool) -> None:
 
 def test_two_players_that_tie_every_deal_have_no_interval() -> None:
     """Clones win and lose alike; and one deal tells nothing of how much deals differ."""
-    for players, hands in ((["counting", "a=counting"], 40), (["counting", "value:3"], 2)):
+    for players, hands in ((["counting", "a=counting"], 40), (["counting", "upcard-value:3"], 2)):
         assert [elo.margin_of_error for elo in rated(players, hands)] == [0, np.inf]
 
 
-SIMILAR = ["threshold", "value:13", "value:3", "counting"]
-EIGHT = [*SIMILAR, "value:5", "value:8", "value:10", "random-exact"]
+SIMILAR = ["threshold", "upcard-value", "upcard-value:3", "counting"]
+EIGHT = [*SIMILAR, "upcard-value:5", "upcard-value:8", "upcard-value:10", "random-exact"]
 
 
 @pytest.mark.thorough

@@ -180,7 +180,7 @@ def test_strength_chart_has_a_curve_for_each_search(run: Result) -> None:
     [
         (["thinker:0.5ms", "thinker:1s", "thinker:64"], {"thinker": 3}),
         (["thinker:4,policy=a:1", "thinker:4,policy=a:2"], {}),
-        (["value:9", "value:13"], {}),
+        (["upcard-value:9", "upcard-value"], {}),
         (["FLAT-MC:5MS,voids", "FLAT-MC:6,voids"], {"FLAT-MC,voids": 2}),
     ],
 )

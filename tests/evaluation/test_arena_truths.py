@@ -14,8 +14,8 @@ SEED = 20_260
     ("player", "opponent", "hands", "truth", "tolerance"),
     [
         ("threshold", "random-exact", 20_000, 0.833, 0.015),
-        ("value:13", "threshold", 20_000, 0.50, 0.02),
-        ("value:3", "threshold", 20_000, 0.41, 0.02),
+        ("upcard-value", "threshold", 20_000, 0.50, 0.02),
+        ("upcard-value:3", "threshold", 20_000, 0.41, 0.02),
         pytest.param("flat-mc:16", "threshold", 500, 0.597, 0.04, marks=pytest.mark.thorough),
     ],
 )
@@ -28,7 +28,7 @@ def test_known_win_rates_are_found(
 
 
 @pytest.mark.parametrize(
-    "player", ["random", "threshold", "value:13", "flat-mc:3,voids,playout=counting"]
+    "player", ["random", "threshold", "upcard-value", "flat-mc:3,voids,playout=counting"]
 )
 def test_an_agent_against_itself_wins_exactly_half(player: str) -> None:
     found = evaluate(player, player, hands=20, seed=SEED, key=KEY).pairings[0]

@@ -143,7 +143,7 @@ def test_what_the_arena_collects_does_not_depend_on_hidden_cards(rules: str) -> 
 # -- every player there is
 
 QUICK = {
-    "value": "value:13",
+    "upcard-value": "upcard-value",
     "flat-mc": "flat-mc:3",
     "ismcts": "ismcts:20",
     "responder": "responder:3,against=threshold",

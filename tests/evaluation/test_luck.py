@@ -133,7 +133,7 @@ def test_the_interval_is_narrower_and_the_hands_are_the_same(
 
 def test_a_rating_is_as_sure_as_the_win_rate_less_luck() -> None:
     """Between two players Elo is a function of the win rate, whose slope scales the interval."""
-    found = ladder(["counting", "value:3"], hands=24, seed=2, key=KEY, reduce_variance=True)
+    found = ladder(["counting", "upcard-value:3"], hands=24, seed=2, key=KEY, reduce_variance=True)
     anchored = found.ladder
     assert anchored is not None
     rate, elo = found.pairings[0].win_rate, anchored.elo[0]

@@ -233,12 +233,12 @@ def test_forced_cards_play_themselves_and_memory_hides_old_ones(user: User) -> N
 
 def test_a_hand_survives_a_reload_and_a_server_that_begins_again(browser, tmp_path) -> None:
     first = ExitStack()
-    server = first.enter_context(running_server(tmp_path, ("value:3",)))
+    server = first.enter_context(running_server(tmp_path, ("upcard-value:3",)))
     with first, user_of(server, browser) as user:
         page = user.page
         user.go()
         # Who names an agent on the command line plays it.
-        expect(page.locator(".agent input").first).to_have_value("value:3")
+        expect(page.locator(".agent input").first).to_have_value("upcard-value:3")
         expect(page.locator(".agent input").first).to_be_checked()
         user.sit_down(rules="quick", seed=8)
         user.play_on()

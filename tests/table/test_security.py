@@ -89,7 +89,7 @@ NAMES = (
     "runs/quick-1",
     "flat-mc:10000000",
     "ismcts:1s",
-    "value:13",
+    "upcard-value",
     "__import__('os')",
 )
 
@@ -109,23 +109,23 @@ def test_names_from_the_page_load_no_files_and_no_code(
 
 
 def test_agents_of_the_command_line_join_the_list(tmp_path) -> None:
-    with running_server(tmp_path, ("value:3",)) as server:
+    with running_server(tmp_path, ("upcard-value:3",)) as server:
         client = server.client()
         menu = client.get("/api/menu")["agents"]
         agents = {each["name"]: each for each in menu}
-        assert menu[0] == agents["value:3"]
+        assert menu[0] == agents["upcard-value:3"]
         usual = [each["name"] for each in menu if each["usual"]]
-        assert usual == ["value:3", "easy", "medium", "counting", "champion", "hard"]
+        assert usual == ["upcard-value:3", "easy", "medium", "counting", "champion", "hard"]
         assert agents["hard"]["plays"] is None
         assert "human" not in agents
-        named = Opponents(("value:3", "thinker:16", "counting"))
-        assert (named["value:3"].quick, named["hard"].quick) == (True, False)
+        named = Opponents(("upcard-value:3", "thinker:16", "counting"))
+        assert (named["upcard-value:3"].quick, named["hard"].quick) == (True, False)
         assert [agent.name for agent in named.menu()[1]][:3] == [
-            "value:3",
+            "upcard-value:3",
             "thinker:16",
             "counting",
         ]
-        TableClient(client, rules="quick", opponent="value:3").play_on(min)
+        TableClient(client, rules="quick", opponent="upcard-value:3").play_on(min)
 
 
 def test_a_malformed_move_is_refused(client: Client) -> None:

@@ -55,7 +55,7 @@ def test_words_override_the_preset() -> None:
         (),
         ("ent_coef=1e-5", "hidden_sizes=300,200", "seed=7", "max_minutes=2.5"),
         ("rules={name: mine, suits: 2, ranks: 4, hand: 2}", "horizon=hand", "callbacks=[]"),
-        ("eval_opponents=[threshold, 'value:13', 'flat-mc:16,voids']",),
+        ("eval_opponents=[threshold, 'upcard-value', 'flat-mc:16,voids']",),
     ],
 )
 @pytest.mark.parametrize("name", PRESETS.names())
@@ -177,8 +177,8 @@ def test_train_refuses_words_without_effect(
 
 
 def test_lists_are_formatted_with_commas_if_unambiguous() -> None:
-    values = {"hidden_sizes": (512, 256), "opponents": ["random", "value:13"]}
-    assert format_overrides(values) == ["hidden_sizes=512,256", "opponents=random,value:13"]
+    values = {"hidden_sizes": (512, 256), "opponents": ["random", "upcard-value"]}
+    assert format_overrides(values) == ["hidden_sizes=512,256", "opponents=random,upcard-value"]
     for value in ([], ["random"], ["flat-mc:16,voids", "random"], ["true", "random"]):
         assert parse_overrides(format_overrides({"opponents": value})) == {"opponents": value}
 

@@ -18,7 +18,7 @@ from ..common.suggestions import suggest
 _AGENTS = (
     "random-exact",
     "threshold",
-    "value:13",
+    "upcard-value",
     "counting",
     "easy",
     "medium",

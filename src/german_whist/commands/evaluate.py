@@ -1,7 +1,7 @@
 """Measure an agent against others, every deal played twice with the seats exchanged.
 
 Agents are named as `german-whist agents` lists them, with their parameters
-after a colon: threshold, value:13; or by the path of a run or a checkpoint, with
+after a colon: threshold, flat-mc:64; or by the path of a run or a checkpoint, with
 parameters after a comma: runs/quick-1,endgame=exact. NAME=PATH says what one is
 called: mine=runs/quick-1. The same seed gives the same result on any
 number of workers, except for agents with a time limit.
