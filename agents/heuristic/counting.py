@@ -37,8 +37,9 @@ from ...engine.cards import TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of
 from ...engine.view import legal_in_view
+from .base import RuleAgent
 from .counting_weights import FOLLOWING, LEADING
-from .threshold import ONE_A_SUIT, RuleAgent, threshold_action
+from .threshold import ONE_A_SUIT, threshold_action
 
 _TRUMP_BONUS = 13
 

@@ -30,7 +30,6 @@ Other rule sets:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -40,10 +39,8 @@ from ...engine.bitset import NO_CARDS, ONE, SUIT_BITS, bit, highest, lowest, pop
 from ...engine.cards import KEEP, TAKE_BLIND, TAKE_HIDDEN
 from ...engine.dtypes import CHOOSE, EXCHANGE, LEAD, NO_CARD, NO_TRUMP
 from ...engine.play import Record, row, suit_of
-from ...engine.rules import Match, RulesLike
 from ...engine.view import legal_in_view
-from ..base import Agent, Array, compile_act
-from ..perfect_endgame import EndgamePlayer
+from .base import RuleAgent
 
 _QUEEN = 10
 _EIGHT = 6
@@ -198,26 +195,6 @@ def threshold_action(rules: Record, view: Record) -> int:
 def threshold_actions(rules: np.ndarray, views: np.ndarray, actions: np.ndarray) -> None:
     for index in range(len(views)):
         actions[index] = threshold_action(row(rules, 0), row(views, index))
-
-
-class RuleAgent(Agent):
-    """Base class of rule-based agents with a perfect endgame."""
-
-    decide: Callable[[Array, Array, Array], None]
-    """Writes the action of each view by rules, views and actions."""
-    reads_tricks = False
-    thread_safe = True
-
-    def __init__(self, rules: RulesLike = "classic", *, match: Match | None = None) -> None:
-        super().__init__(rules, match=match)
-        self._endgame = EndgamePlayer(self.rules)
-        compile_act(self, f"{self.name.partition(':')[0]} agent", RuleAgent.act)
-
-    def act(self, views: Array, rng: Array) -> Array:
-        actions = np.empty(len(views), np.int64)
-        self.decide(self.rules_array, views, actions)
-        self._endgame.improve(views, actions)
-        return actions
 
 
 class ThresholdAgent(RuleAgent):

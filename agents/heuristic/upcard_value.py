@@ -43,7 +43,8 @@ from ...engine.play import Record, row, suit_of
 from ...engine.rules import Match, RulesLike
 from ...engine.view import legal_in_view
 from ..base import Array
-from .threshold import RuleAgent, winners_over
+from .base import RuleAgent
+from .threshold import winners_over
 
 _TRICK_VALUE = 6
 _MAX_BONUS = 1000
