@@ -123,7 +123,7 @@ _BUILT_IN: tuple[tuple[str, ...], ...] = (
     ),
     (
         "responder",
-        "search.best_response:ResponderAgent",
+        "search.responder:ResponderAgent",
         "approximate best response to one agent, by search",
         "responder:64,against=AGENT[,by=AGENT][,value=PATH][,ahead=TRICKS]",
     ),

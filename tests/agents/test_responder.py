@@ -10,7 +10,7 @@ import pytest
 from german_whist import Game, card_set
 from german_whist.agents import Player, agent_names, make_agent
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.search import best_response
+from german_whist.agents.search import responder
 from german_whist.agents.search.opponent_models import OPPONENT_MODELS, opponent_model
 from german_whist.engine.dtypes import VIEW
 from german_whist.engine.enumerate_deals import all_deals
@@ -53,13 +53,13 @@ def test_determinizations_follow_likelihood_of_opponents_play(deal: int) -> None
         game.play(opponent.choose(game.view()) if game.turn == 1 else int(game.legal()[0]))
     expected = hands_by_every_deal(game)
     agent = make_agent("responder:16,against=threshold", DECK)
-    assert isinstance(agent, best_response.ResponderAgent)
+    assert isinstance(agent, responder.ResponderAgent)
     search, stream = agent._new_search(), np.array([1], np.uint64)
     view = row(np.array(game.view(0).array, VIEW), 0)
-    best_response._start_search(search, view, stream)
+    responder._start_search(search, view, stream)
     counts = Counter[int]()
     for _ in range(4000):
-        best_response._next_determinization(search, view, stream)
+        responder._next_determinization(search, view, stream)
         counts[int(search.games["hand"][0, 1])] += 1
     frequencies = {hand: count / 4000 for hand, count in counts.items()}
     for hand in {*expected, *frequencies}:
