@@ -18,7 +18,7 @@ from ..engine.cards import action_text
 from ..engine.dtypes import OVER
 from ..engine.observation.spec import write_mask
 from ..engine.play import legal, row
-from ..engine.rng import stream_state
+from ..engine.rng import hash_with
 from ..engine.view import write_position, write_view
 
 _SEATS = 0x7365617473
@@ -29,9 +29,9 @@ _NS_PER_ACTION = 100
 @jit
 def draw_seats(arrays: BatchArrays, indices: np.ndarray, seats: np.ndarray) -> None:
     """Draw the learner's seat in each game of `indices`, from its deal."""
-    key = stream_state(row(arrays.config, 0).seed, np.uint64(_SEATS))
+    key = hash_with(row(arrays.config, 0).seed, np.uint64(_SEATS))
     for index in indices:
-        seats[index] = np.int64(stream_state(key, row(arrays.games, index).number) >> np.uint64(63))
+        seats[index] = np.int64(hash_with(key, row(arrays.games, index).number) >> np.uint64(63))
 
 
 LearnerGames = tuple[np.ndarray, np.ndarray]

@@ -18,7 +18,7 @@ from german_whist.agents.base import Agent, Array
 from german_whist.agents.heuristic.threshold import ThresholdAgent
 from german_whist.engine.cards import cards_of
 from german_whist.engine.dtypes import SEATS
-from german_whist.engine.rng import stream_state
+from german_whist.engine.rng import hash_with
 from german_whist.evaluation import evaluate
 from support import dealt
 
@@ -102,12 +102,12 @@ class Attacker(ThresholdAgent):
 
 def chained_streams(seed: int) -> Streams:
     """Streams that can be run backwards: chained bijections of seed, number and decision."""
-    key = np.uint64(stream_state(np.uint64(seed), np.uint64(AGENTS)))
+    key = np.uint64(hash_with(np.uint64(seed), np.uint64(AGENTS)))
 
     def streams(numbers: Array, views: Array) -> Array:
         codes = decision_codes(views)
         starts = [
-            stream_state(np.uint64(stream_state(key, np.uint64(number))), np.uint64(code))
+            hash_with(np.uint64(hash_with(key, np.uint64(number))), np.uint64(code))
             for number, code in zip(numbers, codes, strict=True)
         ]
         return np.array(starts, np.uint64)

@@ -14,7 +14,7 @@ from ..agents.calls import AgentFault
 from ..engine.batch.config import checked_keywords
 from ..engine.cards import N_CARDS
 from ..engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
-from ..engine.rng import random_below, stream_state
+from ..engine.rng import hash_with, random_below, stream_state
 from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
 from ..envs.options import Info, LearnerObservation
 from ..envs.render.modes import OPEN, SEAT, RenderFrame, usable_render_modes
@@ -114,7 +114,7 @@ worst reward, or `"raise"` |
         return self._shown()
 
     def _drawn_seat(self) -> int:
-        key = stream_state(np.uint64(self._game.seed), _SEATS)
+        key = hash_with(np.uint64(self._game.seed), _SEATS)
         stream = np.array([stream_state(np.uint64(key), np.uint64(self._game.number))], np.uint64)
         return int(random_below(stream, PLAYERS))
 

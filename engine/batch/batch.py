@@ -144,13 +144,13 @@ class Batch:
                 self.gpu.load_tablebases(tablebases, self.rules.hand)
 
     def run(
-        self, size: int, kernel: Callable[..., int], *arguments: object, cost_ns: int = STEP_NS
+        self, size: int, function: Callable[..., int], *arguments: object, cost_ns: int = STEP_NS
     ) -> int:
-        """Run a kernel over `size` games on the threads of the batch; returns the sum of results.
+        """Run a compiled function over `size` games, on threads; returns the sum of results.
 
         `cost_ns` is the approximate cost of one game in nanoseconds.
         """
-        return self.backend.run(size, kernel, self._thread_arrays, *arguments, cost_ns=cost_ns)
+        return self.backend.run(size, function, self._thread_arrays, *arguments, cost_ns=cost_ns)
 
     # -- reset
 

@@ -108,7 +108,7 @@ class CudaBackend:
     def run(
         self,
         size: int,
-        kernel: Callable[..., int],
+        function: Callable[..., int],
         thread_arrays: Sequence[BatchArrays],
         *arguments: object,
         cost_ns: int = STEP_NS,
@@ -121,13 +121,13 @@ class CudaBackend:
 
         if not size:
             return 0
-        blocks, arrays = self._launch_arguments(size, arguments)
-        launch = one_thread_each(kernel)
-        if kernel is step_all and arrays[1].observations.ndim == 2:
+        launch_shape, arrays = self._launch_arguments(size, arguments)
+        launch = one_thread_each(function)
+        if function is step_all and arrays[1].observations.ndim == 2:
             _, step = arrays
             launch = step_block(step.observations.shape[1], step.masks.shape[1])
-            blocks = -(-size // THREADS_OF_BLOCK), min(size, THREADS_OF_BLOCK)
-        launch[blocks](size, thread_arrays[0], arrays)
+            launch_shape = -(-size // THREADS_OF_BLOCK), min(size, THREADS_OF_BLOCK)
+        launch[launch_shape](size, thread_arrays[0], arrays)
         return size
 
     def run_rows(self, size: int, function: Callable[..., object], *arguments: object) -> None:
@@ -135,8 +135,8 @@ class CudaBackend:
         from .cuda_kernels import one_row_each
 
         if size:
-            blocks, arrays = self._launch_arguments(size, arguments)
-            one_row_each(function)[blocks](size, arrays)
+            launch_shape, arrays = self._launch_arguments(size, arguments)
+            one_row_each(function)[launch_shape](size, arrays)
 
     def _launch_arguments(
         self, size: int, arguments: tuple[object, ...]

@@ -34,7 +34,7 @@ from ...engine.endgame import Scratch, Tablebase, load_tablebase, new_scratch, s
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.observation.suit_order import real_action
 from ...engine.play import Record, deal_numbered, legal, play, row, set_up
-from ...engine.rng import random_below, random_fraction, stream_state
+from ...engine.rng import hash_with, random_below, random_fraction, stream_state
 from ...engine.rules import Rules
 from ...engine.view import write_position
 from ..rollout.networks import MLP
@@ -132,7 +132,7 @@ def deal_all(rules: np.ndarray, lockstep: LockstepGames, seed: np.uint64, first:
             hand.deal[place] = game.deal[place]
         hand.dealer = game.dealer
         hand.random_tricks = 0
-        streams[index] = stream_state(stream_state(seed, _EXPLORATION), number)
+        streams[index] = stream_state(hash_with(seed, _EXPLORATION), number)
 
 
 class PolicyInputs(NamedTuple):

@@ -18,7 +18,7 @@ from ...engine.cards import N_CARDS
 from ...engine.dtypes import EXCHANGE, UNDECIDED
 from ...engine.observation.suit_order import relabel
 from ...engine.play import FIRST_BLIND, SECOND_BLIND, Record, dealt_hand, row
-from ...engine.rng import mix64, sample_index, stream_state
+from ...engine.rng import hash_with, mix64, sample_index
 
 Array = Any
 """An array of NumPy on the CPU, a tensor of torch on a GPU."""
@@ -60,7 +60,7 @@ def draw_uniforms(
 ) -> None:
     """Write a random number from [0, 1) for each row, by counter from the key."""
     for index in range(start, stop):
-        bits = mix64(stream_state(key, np.uint64(index)))
+        bits = mix64(hash_with(key, np.uint64(index)))
         # The upper 24 bits: as many as a float32 holds exactly.
         out[index] = np.float32(bits >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
 
