@@ -34,12 +34,12 @@ from .leaf_values import ending_value_for_seat
 from .simulation import (
     ROUND_SIZE,
     ThinkerSearch,
+    draw_believed_determinization,
     evaluate_leaves,
     place_cards,
     play_ahead,
     query_policy,
     real_card,
-    sample_determinization,
     weigh_hands,
 )
 
@@ -70,9 +70,9 @@ def thinker_actions(
         if not accumulate:
             _start_search(search, view, stream)
         if view.stock_left == 2:
-            _enumerate_determinizations(search, view, samples)
+            _search_all_determinizations(search, view, samples)
         else:
-            _sample_determinizations(search, view, samples, stream)
+            _search_sampled_determinizations(search, view, samples, stream)
         batch.actions[index] = search.cards[_best(search)]
 
 
@@ -131,7 +131,7 @@ def _drop_equivalent_cards(view: Record, known: np.uint64, search: ThinkerSearch
 
 
 @inline_ir
-def _sample_determinizations(
+def _search_sampled_determinizations(
     search: ThinkerSearch, view: Record, samples: int, stream: np.ndarray
 ) -> None:
     """Search the active cards in so many determinizations, or until one card is left."""
@@ -143,7 +143,7 @@ def _sample_determinizations(
             break
         count = min(ROUND_SIZE, samples)
         for sample in range(count):
-            sample_determinization(search, view, stream)
+            draw_believed_determinization(search, view, stream)
             search.determinizations[sample] = search.games[0]
             search.sample_weights[sample] = 1.0
         samples -= ROUND_SIZE
@@ -317,7 +317,7 @@ def _score(search: ThinkerSearch, index: int, total: float) -> float:
 
 
 @inline_ir
-def _enumerate_determinizations(search: ThinkerSearch, view: Record, samples: int) -> None:
+def _search_all_determinizations(search: ThinkerSearch, view: Record, samples: int) -> None:
     """Search every card in every determinization, with one trick left for the stock.
 
     They differ by one card then, so they are enumerated instead of sampled, and weighted by the

@@ -229,7 +229,7 @@ def weigh_hands(search: ThinkerSearch, view: Record) -> None:
 
 
 @inline_ir
-def sample_determinization(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
+def draw_believed_determinization(search: ThinkerSearch, view: Record, stream: np.ndarray) -> None:
     """Draw a full deal that agrees with the view: by the belief network, or uniformly."""
     plan = row(search.plans, 0)
     if search.networks.uses_belief:
