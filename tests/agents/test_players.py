@@ -47,7 +47,7 @@ def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> Non
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("value:much", "whole number"),
+        ("upcard-value:much", "whole number"),
         ("upcard-value:5000", "up to 1000"),
         ("flat-mc:0", "flat-mc:64"),
         ("flat-mc:-5ms", "a time a move"),
