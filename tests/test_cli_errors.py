@@ -52,7 +52,7 @@ PLAYERS = (
     "missing.safetensors",
     "x.py:Y",
     "no_module:Thing",
-    "value:nan",
+    "upcard-value:nan",
     "flat-mc:-3",
     "champion:x",
     "network:missing",
