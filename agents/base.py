@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
+from ..common.schema import short_repr
 from ..common.typing import Array as Array
 from ..common.typing import JsonObject
 from ..engine.cards import CARDS, N_ACTIONS, N_CARDS, action_text
@@ -217,16 +218,26 @@ def _accepting_views(method: FunctionType) -> Callable[..., object]:
 
 def view_array(views: View | Iterable[View], rules: Rules) -> Array:
     """One `View`, or several, as an array of records; refused if they are of other rules."""
-    listed = [views] if isinstance(views, View) else [*views]
+    listed = list_views(views)
     for view in listed:
-        if not isinstance(view, View):
-            raise TypeError(f"{view!r} is no view: give a View, as of game.view(), or several")
         if not view.rules.same_game(rules):
             raise CannotPlay(
                 f"a view is of the rules {view.rules.name}, and {rules.name} are played here: load "
                 f"the agent with rules={view.rules.name!r}"
             )
     return np.concatenate([np.zeros(0, VIEW), *(view.array for view in listed)])
+
+
+def list_views(views: Any) -> list[View]:
+    """One `View`, or several, as a list."""
+    several = isinstance(views, Iterable) and not isinstance(views, str)
+    listed: list[Any] = [*views] if several else [views]
+    for view in listed:
+        if not isinstance(view, View):
+            raise TypeError(
+                f"{short_repr(view)} is no view: give a View, as of game.view(), or several"
+            )
+    return listed
 
 
 def act_in_views(
@@ -240,7 +251,14 @@ def act_in_views(
     for seat in views["seat"][views["to_move"] == 0].tolist():
         raise ValueError(f"seat {seat} is not to move in this view, so it cannot choose")
     if not isinstance(rng, np.ndarray):
-        rng = np.random.default_rng(rng).integers(1 << 64, size=len(views), dtype=np.uint64)
+        try:
+            generator = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"rng is {short_repr(rng)}: give a seed, a generator of NumPy, or a uint64 for "
+                "each view"
+            ) from None
+        rng = generator.integers(1 << 64, size=len(views), dtype=np.uint64)
     if agent.keeps_state:
         kwargs.setdefault("indices", np.arange(len(views)))
     actions = check_actions(agent, act(copy_views(views), rng.copy(), **kwargs), len(views))

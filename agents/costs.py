@@ -22,7 +22,7 @@ from ..engine.endgame.game_values import best_tricks
 from ..engine.game import Game
 from ..engine.play import payoff_of_tricks, row
 from ..engine.rules import Rules, RulesLike, load_rules
-from ..engine.view import View, write_views
+from ..engine.view import View, checked_view, write_views
 from ..solvers.game_tree import play_each_action, write_legal_actions
 from .base import view_array
 from .registry import make_agent
@@ -74,7 +74,7 @@ class CostModel:
 
     def of(self, view: View) -> ActionCosts | None:
         """The costs for the player to move; None where they are unknown."""
-        view_array(view, self.rules)  # refuses what is no view, and other rules
+        view_array(checked_view(view), self.rules)  # refuses other rules
         exact = exact_payoffs(view)
         if exact is not None:
             return ActionCosts(EXACT, _costs(exact), {})

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.plugins import Entry, Registry, error_location, error_text, load_source
+from ..common.schema import short_repr
 from ..common.suggestions import suggest, type_phrase
 from ..common.trust import check_trusted
 from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules, name_beside, solved_rules
@@ -42,6 +43,7 @@ _MODULE_AND_OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)(?::
 
 _NAME_AND_AGENT = re.compile(r"([^=:,/\\]+)=(.+)", re.DOTALL)
 _LONGEST_NAME = 40
+_LONGEST_PATH = 1000
 
 
 AGENTS = Registry(ENTRY_POINTS, "agent")
@@ -176,7 +178,7 @@ def parse_agent_name(text: str) -> tuple[str, str]:
     """Display name and agent of `NAME=AGENT`; both are the text if there is no name."""
     match = _NAME_AND_AGENT.fullmatch(text)
     path = text.split(",")[0]
-    if match is None or Path(path).exists() or Path(path + WEIGHTS).exists():
+    if match is None or os.path.exists(path) or os.path.exists(path + WEIGHTS):
         return text, text  # a file may be called like that too
     name, agent = match.groups()
     if not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
@@ -413,6 +415,8 @@ def _misfit(make: partial[Agent], parameters: list[str], text: str, usage: str |
 
 
 def _unknown_message(text: str, name: str, known: list[str]) -> str:
+    if len(text) > _LONGEST_PATH:
+        return f"{short_repr(text)} is no agent's name or path: it is {len(text):,} long"
     if not text.rpartition("=")[2].strip():
         problem = (
             f"{text!r} names no agent: nothing follows its ="
@@ -421,22 +425,22 @@ def _unknown_message(text: str, name: str, known: list[str]) -> str:
         )
         return f"{problem}; name an agent, as threshold, or the path of a checkpoint"
     path = Path(text.split(",")[0])
-    if name.endswith(".py") and Path(name).is_file():
+    if name.endswith(".py") and os.path.isfile(name):
         target = text.partition(":")[2] or "object"
         return (
             f"{text!r} is not an agent: a file of Python is named as a module, from the folder "
             f"that it is in, as {Path(name).stem}:{target}"
         )
-    if path.suffix == ".zip" and path.is_file():
+    if path.suffix == ".zip" and os.path.isfile(path):
         return (
             f"{text!r} is not an agent: a model of Stable-Baselines3 is named as "
             f"sb3:{text},trusted, if you trust its author, since its file runs code"
         )
-    if text and path.is_dir():
+    if text and os.path.isdir(path):
         runs = sorted(str(child) for child in path.iterdir() if is_checkpoint(str(child)))
         if runs:
             return f"{text!r} is not an agent, but a folder of these: {', '.join(runs)}"
-    if text and path.exists():
+    if text and os.path.exists(path):
         return (
             f"{text!r} is not an agent: there is no checkpoint in it; give the path of a "
             ".safetensors file or of a run's folder"
@@ -455,7 +459,7 @@ def _unknown_message(text: str, name: str, known: list[str]) -> str:
         return f"{text!r} is not an agent, but several: give them apart, as in {' '.join(several)}"
     if comma and bare in known:
         return f"{text!r} is not an agent: parameters follow a colon, as in {bare}:{parameters}"
-    if name.isidentifier() and Path(f"{name}.py").is_file():
+    if name.isidentifier() and os.path.isfile(f"{name}.py"):
         return (
             f"{text!r} is not an agent: there is a file {name}.py here, and what is in it is named "
             f"as {name}:Class"

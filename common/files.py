@@ -20,6 +20,7 @@ import platformdirs
 import yaml
 from filelock import FileLock
 
+from .suggestions import type_phrase
 from .typing import JsonObject
 
 _APPLICATION = "german-whist"
@@ -207,6 +208,13 @@ def check_writable(path: Path, *, make_folder: bool = False) -> None:
         raise CannotWrite(errno.ENOENT, reason, str(path)) from error
     except OSError as error:
         raise CannotWrite.for_path(path, error) from error
+
+
+def checked_path(path: object) -> Path:
+    """The path of a file, from what a user gave."""
+    if isinstance(path, (str, Path)) and Path(path).name and "\0" not in str(path):
+        return Path(path)
+    raise ValueError(f"the path is {path!r}, {type_phrase(path)}: give that of a file")
 
 
 @contextmanager

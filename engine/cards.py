@@ -1,4 +1,4 @@
-# pyright: strict, reportConstantRedefinition=false
+# pyright: strict, reportConstantRedefinition=false, reportUnnecessaryIsInstance=false
 """Cards, card sets and actions: ids and text forms.
 
 A card is an integer, `suit * 13 + rank`, that prints as rank and suit (`TD` is the ten of
@@ -121,6 +121,11 @@ def card(value: int | str) -> Card:
 
 def cards(text: str | Iterable[int | str]) -> list[Card]:
     """Cards from a text such as `AS KD 2C`, or from ids and texts, in order."""
+    if not isinstance(text, Iterable):
+        raise ValueError(
+            f"{text!r} is {type_phrase(text)}: cards are a text such as AS KD 2C, or several ids "
+            "and texts"
+        )
     return [card(part) for part in (text.split() if isinstance(text, str) else text)]
 
 
@@ -136,15 +141,17 @@ def card_set(members: str | Iterable[int | str]) -> int:
 
 def cards_of(total: int) -> list[Card]:
     """Cards of a set, lowest id first."""
-    total = int(total)
-    if total >> N_CARDS:
-        raise ValueError(f"{total} is not a set of cards: it has bits above the ace of spades")
-    return [card for card in CARDS if total >> card & 1]
+    number = as_integer(total)
+    if number is None:
+        raise ValueError(f"{total!r} is {type_phrase(total)}: a set of cards is a whole number")
+    if number >> N_CARDS:
+        raise ValueError(f"{number} is not a set of cards: it has bits above the ace of spades")
+    return [card for card in CARDS if number >> card & 1]
 
 
 def text_of(members: Iterable[int]) -> str:
     """Text form of several cards, `AS KS 2C`."""
-    return " ".join(str(CARDS[member]) for member in members)
+    return " ".join(map(str, cards(members)))
 
 
 CHOICE_WORDS = {TAKE_HIDDEN: "hidden", KEEP: "keep", TAKE_BLIND: "blind"}

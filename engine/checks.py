@@ -41,7 +41,7 @@ def fresh_seed() -> int:
 
 def checked_seat(value: T, allowed: tuple[object, ...] = (0, 1), name: str = "seat") -> T:
     """Validate a seat number, or another value of `allowed`."""
-    if isinstance(value, (bool, np.bool_, float)) or value not in allowed:
+    if isinstance(value, (bool, float, np.bool_, np.ndarray)) or value not in allowed:
         *shown, last = map(repr, allowed)
         raise ValueError(f"{name} is {value!r}: it has to be {', '.join(shown)} or {last}")
     return value
@@ -78,7 +78,7 @@ def checked_text(value: object, name: str) -> str:
 
 def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """Validate a value that has to be one of several words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         suggestion = suggest(value, allowed, listed=False)
         raise ValueError(
             f"{name} is {value!r}: it has to be one of {', '.join(allowed)}{suggestion}"

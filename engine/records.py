@@ -1,4 +1,4 @@
-# pyright: strict, reportPrivateUsage=false
+# pyright: strict, reportPrivateUsage=false, reportUnnecessaryIsInstance=false
 """Game records: one JSON line per hand, readable by people and verified by replay.
 
 A line holds the rules, the deal (by seed and number, or card by card), the dealer, exchanges,
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Protocol, TypeVar, cast
@@ -18,7 +18,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeVar, cast
 import msgspec
 from msgspec import Meta, Struct
 
-from ..common.files import CannotWrite, atomic_write, file_lock
+from ..common.files import CannotWrite, atomic_write, checked_path, file_lock
 from ..common.schema import convert, short_repr
 from ..common.typing import JsonObject
 from .cards import CHOICE_WORDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, action_word, card, text_of
@@ -175,7 +175,7 @@ def parse_record(line: str, from_json: Callable[[object], AnyRecord]) -> AnyReco
         data = json.loads(line, parse_constant=_refuse_constant)
     except RecordError:
         raise
-    except (ValueError, RecursionError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise RecordError(f"is not a line of JSON: {error}") from None
     try:
         record = from_json(data)
@@ -188,6 +188,8 @@ def parse_record(line: str, from_json: Callable[[object], AnyRecord]) -> AnyReco
 
 
 def record_of(game: Game, meta: Mapping[str, object] | None = None) -> GameRecord:
+    if not isinstance(game, Game):
+        raise TypeError(f"{short_repr(game)} is no game: give a Game whose hand is over")
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
     record = record_of_finished(game.rules, game.match, game.seed, game.array[0], meta)
@@ -367,7 +369,7 @@ class BrokenLine(NamedTuple):
 
 def read_records(path: str | Path) -> tuple[list[GameRecord], list[BrokenLine]]:
     """Records of a file, each verified by replay, and its broken lines; empty lines are skipped."""
-    return read_lines(Path(path), GameRecord.from_line)
+    return read_lines(checked_path(path), GameRecord.from_line)
 
 
 def read_lines(
@@ -390,19 +392,27 @@ def read_lines(
 
 
 def write_records(path: str | Path, records: Iterable[LineRecord]) -> None:
-    with atomic_write(Path(path), "w") as file:
-        file.writelines(record.to_line() + "\n" for record in records)
+    with atomic_write(checked_path(path), "w") as file:
+        file.writelines(_lines_of(records))
 
 
 def append_records(path: str | Path, records: Iterable[LineRecord]) -> None:
     """Append records to a file; safe for concurrent writers, and after a torn last line."""
-    path = Path(path)
-    text = "".join(record.to_line() + "\n" for record in records)
+    path, text = checked_path(path), "".join(_lines_of(records))
     with file_lock(path.with_name(f".{path.name}.lock")):
         try:
             _append(path, text)
         except OSError as error:
             raise CannotWrite.for_path(path, error) from error
+
+
+def _lines_of(records: Iterable[LineRecord]) -> Iterator[str]:
+    for record in records if isinstance(records, Iterable) else [records]:
+        if not hasattr(record, "to_line"):
+            raise TypeError(
+                f"{short_repr(record)} is no record: give a list of them, as of record_of"
+            )
+        yield record.to_line() + "\n"
 
 
 def _append(path: Path, text: str) -> None:

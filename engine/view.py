@@ -253,6 +253,8 @@ class View:
         """`array` is one `VIEW` record or a one-element array; the view keeps a copy."""
         if not isinstance(rules, Rules):
             raise TypeError(f"View({rules!r}, ...): the rules come first, then the array")
+        if getattr(array, "dtype", None) != VIEW or np.size(array) != 1:
+            raise TypeError(f"{short_repr(array)} is no array of one VIEW record, as views hold it")
         # An array over a bytes copy is read-only, and faster than a copy field by field.
         copied = np.asarray(array, VIEW).tobytes()
         array = np.frombuffer(copied, VIEW).reshape(1)

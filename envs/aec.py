@@ -93,6 +93,12 @@ class GameAEC(TypedAEC):
         for seat, agent in enumerate(self.possible_agents):
             self.infos[agent] = {"result": self._result(seat)}
 
+    def last(self, observe: bool = True) -> tuple[Observation, float, bool, bool, Info]:
+        """Observation, rewards since its last action, ends and info of the agent to move."""
+        if not self.agents:
+            self.raise_without_agents()
+        return super().last(observe)
+
     @abstractmethod
     def _result(self, seat: int) -> Info:
         """The result of the episode from a seat's point of view."""
@@ -117,7 +123,7 @@ class GameAEC(TypedAEC):
     def check_dealt(self) -> None:
         """Raise unless a hand is dealt."""
 
-    def _raise_without_agents(self) -> None:
+    def raise_without_agents(self) -> None:
         self.check_dealt()
         raise IllegalAction("the episode is over for all agents: call reset() to deal again")
 

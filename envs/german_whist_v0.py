@@ -281,7 +281,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     def step(self, action: object) -> None:
         """Play an action of the agent to move; None removes a finished agent."""
         if not self.agents or not self._batch.ready:
-            self._raise_without_agents()
+            self.raise_without_agents()
         agent = self.agent_selection
         if self.is_over:
             self._was_dead_step(action)  # pyright: ignore[reportArgumentType]  # None is expected

@@ -55,4 +55,14 @@ if TYPE_CHECKING:
 
 else:
     TypedAEC = AECEnv
-    Wrapped = OrderEnforcingWrapper
+
+    class Wrapped(OrderEnforcingWrapper):
+        """PettingZoo's wrapper of the order of calls, with a sentence after the end."""
+
+        def last(self, observe=True):
+            if self._has_reset and not self.agents:
+                self.unwrapped.raise_without_agents()
+            return super().last(observe)
+
+        def __str__(self):
+            return str(self.env)

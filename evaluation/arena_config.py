@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 from ..agents.registry import common_rules
 from ..common.executors import LOCAL, check_backend
 from ..common.executors.executor import MAX_WORKERS
+from ..common.files import checked_path
 from ..common.suggestions import suggest
 from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, secret_of_seed
@@ -83,7 +84,7 @@ class ArenaConfig:
                 "records=lines.append"
             )
         resume, key = options.get("resume"), options.get("key")
-        journal = None if resume is None else Journal(resume)
+        journal = None if resume is None else Journal(checked_path(resume))
         if journal is not None and key is None:
             key = journal.key
         seed = _checked_int(options.get("seed", 0), "seed", 0, 2**64 - 1)

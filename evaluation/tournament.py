@@ -371,6 +371,8 @@ def evaluate(
     True
     """
     opponents = list(against) if isinstance(against, (list, tuple)) else [against]
+    if not opponents:
+        raise ValueError("there is no opponent: name one or several after the agent")
     pairings = [(0, index) for index in range(1, len(opponents) + 1)]
     agents = [agent, *opponents]
     return Arena(agents, pairings, ArenaConfig.of(agents, rules, **options)).play(progress)
@@ -385,7 +387,7 @@ def ladder(
     **options: Unpack[ArenaOptions],
 ) -> Result:
     """Play a round robin, and rate the agents; options of the arena."""
-    if len(agents) < 2:
+    if isinstance(agents, str) or not isinstance(agents, Sequence) or len(agents) < 2:
         raise ValueError("a ladder needs two agents or more")
     pairings = list(combinations(range(len(agents)), 2))
     config = ArenaConfig.of(agents, rules, **options)

@@ -173,7 +173,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     def step(self, action: Any) -> None:
         """Play a card for the agent to move; None removes a finished agent."""
         if not self.agents or not self.dealt:
-            self._raise_without_agents()
+            self.raise_without_agents()
         if self.is_over:
             self._was_dead_step(action)
             return

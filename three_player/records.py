@@ -12,7 +12,8 @@ from typing import Literal, cast
 import msgspec
 from msgspec import Struct
 
-from ..common.schema import convert
+from ..common.files import checked_path
+from ..common.schema import convert, short_repr
 from ..common.typing import JsonObject
 from ..engine.cards import cards, text_of
 from ..engine.records import (
@@ -95,6 +96,8 @@ class ThreeRecord(
 
 def record_of_three(game: ThreeGame, meta: Mapping[str, object] | None = None) -> ThreeRecord:
     """Record of a finished hand."""
+    if not isinstance(game, ThreeGame):
+        raise TypeError(f"{short_repr(game)} is no game: give a ThreeGame whose hand is over")
     if not game.over:
         raise RecordError("the hand is not over: a record is made of finished hands")
     dealt = game.cards_dealt
@@ -118,4 +121,4 @@ def _result(game: ThreeGame) -> ThreeResult:
 
 def read_three_records(path: str | Path) -> tuple[list[ThreeRecord], list[BrokenLine]]:
     """Records of a file, each verified by replay, and its broken lines; empty lines are skipped."""
-    return read_lines(Path(path), ThreeRecord.from_line)
+    return read_lines(checked_path(path), ThreeRecord.from_line)

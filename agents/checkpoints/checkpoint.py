@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from safetensors.numpy import save
 
 from ...common.files import write_file
 from ...common.schema import convert, read_json, short_repr
+from ...common.suggestions import type_phrase
 from ...common.typing import Array, JsonObject
 from ...engine.batch.config import AUTO, exact_horizon
 from ...engine.observation.rule_features import rule_features
@@ -142,15 +144,16 @@ def is_checkpoint(text: str) -> bool:
 
 
 def _located(path: Path) -> Path | None:
+    # By `os.path`, which says no to a name that is too long for a file, where `Path` raises.
     named = path.suffix == WEIGHTS or not path.name
     file = path if named else path.with_name(path.name + WEIGHTS)
-    if file.is_file():
+    if os.path.isfile(file):
         return file
     for folder in (path / FOLDER, path):
-        if folder.is_dir() and (checkpoints := list_checkpoints(folder)):
+        if os.path.isdir(folder) and (checkpoints := list_checkpoints(folder)):
             return checkpoints[-1]
     policy = path / f"policy{WEIGHTS}"
-    return policy if path.name and policy.is_file() else None
+    return policy if path.name and os.path.isfile(policy) else None
 
 
 def find_checkpoint(source: str | Path) -> Path:
@@ -159,12 +162,14 @@ def find_checkpoint(source: str | Path) -> Path:
     A path is that of a file, of a run (its newest checkpoint) or of the folder of a recipe of
     expert iteration (its policy).
     """
+    if not isinstance(source, (str, os.PathLike)):
+        raise CheckpointError(f"{source!r} is {type_phrase(source)}: a checkpoint has a path")
     path = Path(source)
     located = _located(path)
     if located is not None:
         return located
     bundled = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
-    if path.name == str(source) and not path.exists() and bundled.is_file():
+    if path.name == str(source) and not os.path.exists(path) and os.path.isfile(bundled):
         return bundled
     raise CheckpointError(
         f"{source}: there is no checkpoint; give the path of a {WEIGHTS} file or of a run's "

@@ -7,6 +7,7 @@ or actions. The solver plays open endings unless the policy is to play them.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -241,7 +242,7 @@ class OnnxAgent(PolicyAgent):
             import onnxruntime  # type: ignore[import-untyped]
         except ImportError as error:
             raise ValueError(not_installed("an ONNX agent", error.name or "onnx", "onnx")) from None
-        if not Path(path).is_file():
+        if not os.path.isfile(path):
             raise ValueError(f"{path!r} is no file: name a graph, as in onnx:agent.onnx")
         try:
             model = onnx.load(path, format="protobuf", load_external_data=False)

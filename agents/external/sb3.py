@@ -7,7 +7,7 @@ word `trusted`: `sb3:model.zip,trusted`.
 from __future__ import annotations
 
 import copy
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,7 +97,7 @@ class SB3Agent(PolicyAgent):
 
 
 def _model(path: str, algorithm: str, trusted: bool) -> Any:
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         raise ValueError(f"{path!r} is no file: name a zip, as in sb3:model.zip,trusted")
     if not trusted:
         raise ValueError(

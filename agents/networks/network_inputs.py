@@ -28,7 +28,7 @@ from ...engine.observation.suit_order import SUIT_ORDERS, real_action, relabel, 
 from ...engine.play import row
 from ...engine.rules import Match, RulesLike, load_rules
 from ...engine.view import View, legal_in_view
-from ..base import view_array
+from ..base import list_views, view_array
 
 
 @jit
@@ -117,8 +117,10 @@ def network_inputs(
     """
     trumps_first = checked_choice("layout", layout, SUIT_ORDERS) == "trump-first"
     if not isinstance(views, np.ndarray):
-        listed = [views] if isinstance(views, View) else [*views]
-        rules = load_rules(listed[0].rules if rules is None and listed else rules or "classic")
+        listed = list_views(views)
+        if rules is None and listed:
+            rules = listed[0].rules
+        rules = load_rules("classic" if rules is None else rules)
         views = view_array(listed, rules)
     if views.dtype != VIEW:
         raise ValueError(f"views are {views.dtype}: give VIEW records, as agents get them")

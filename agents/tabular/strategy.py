@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,9 +57,9 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
     if path is not None:
         named = Path(path)
         weights_path = named if named.suffix == WEIGHTS else Path(f"{named}{WEIGHTS}")
-        if weights_path.exists():
+        if os.path.exists(weights_path):
             return weights_path
-        if named.is_dir():
+        if os.path.isdir(named):
             raise CheckpointError(
                 f"{path}: is a folder: name a solution in it, as nash:{named / rules.name}"
             )

@@ -11,7 +11,13 @@ from checkpoints import champion_at
 
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import rules_of_champion
-from german_whist.agents.registry import common_rules, make_agent, parse_agent_name, rules_of_agent
+from german_whist.agents.registry import (
+    common_rules,
+    load_agent,
+    make_agent,
+    parse_agent_name,
+    rules_of_agent,
+)
 from german_whist.engine.rules import Rules, load_rules
 
 
@@ -121,3 +127,32 @@ def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.Monke
         with pytest.raises(ValueError, match=message) as error:
             make_agent(text)
         assert "'np'" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "{}",
+        "{}.py",
+        "{}.safetensors",
+        "{}.onnx",
+        "runs/{}",
+        "mine={}",
+        "{},sample",
+        "{}:play",
+        "network:{}",
+        "onnx:{}",
+        "sb3:{},trusted",
+        "nash:{}",
+        "thinker:8,value={}",
+        "responder:8,against={}",
+    ],
+)
+@pytest.mark.parametrize("length", [300, 3000])
+def test_name_longer_than_files_have_is_refused(name: str, length: int) -> None:
+    rules = "2x4-h2" if name.startswith("nash") else "classic"
+    pytest.importorskip("onnxruntime" if name.startswith("onnx") else "json")
+    with pytest.raises(ValueError, match=r"^(?!.*Errno)") as refused:
+        load_agent(name.format("a" * length), rules)
+    if name == "{}" and length == 3000:
+        assert str(refused.value) == f"'{'a' * 59}… is no agent's name or path: it is 3,000 long"

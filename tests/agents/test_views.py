@@ -104,7 +104,7 @@ class Memory(Agent):
             "champion-1 has no value network of its own: the critic of a checkpoint",
         ),
         (lambda agent, view: agent.probabilities(view), ValueError, "^threshold states no prob"),
-        (lambda agent, _: agent.act("AS"), TypeError, "'A' is no view: give a View"),
+        (lambda agent, _: agent.act("AS"), TypeError, "'AS' is no view: give a View"),
         (lambda agent, _: agent.act(Game("draft").view()), CannotPlay, "rules='draft'"),
         (lambda agent, _: agent.act(Game().view(0)), ValueError, "seat 0 is not to move"),
         (lambda agent, view: Memory().act(view), ValueError, r"agent chose 99, .* are"),

@@ -410,21 +410,3 @@ def test_card_that_does_not_follow_suit_is_refused() -> None:
     others = [card for card in game.view().hand if card not in game.legal()]
     with pytest.raises(IllegalAction, match=f"does not follow suit, as {CARDS[led]} was led"):
         parse_answer(f"[{others[0]}]", game.view())
-
-
-@pytest.mark.parametrize(
-    "read", [prompt, position_text, observation_text], ids=lambda f: f.__name__
-)
-@pytest.mark.parametrize("value", [None, "x", []], ids=repr)
-def test_text_of_what_is_no_view_is_refused(read: Any, value: Any) -> None:
-    with pytest.raises(TypeError, match="is no view: give a View"):
-        read(value)
-
-
-def test_parse_answer_refuses_other_types_with_a_sentence() -> None:
-    view: Any = None
-    with pytest.raises(TypeError, match="None is no view: give a View"):
-        parse_answer("x", view)
-    answer: Any = 21
-    with pytest.raises(TypeError, match="the answer is 21, an int: it has to be a text"):
-        parse_answer(answer, lead_of(HAND))

@@ -112,11 +112,11 @@ def test_the_raw_environment_raises_a_sentence_and_goes_on(module: Any) -> None:
             early()
     with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
         module.env().step(0)
-    with pytest.raises(IllegalAction, match="nothing has been dealt yet: call reset"):
-        env.last()
-    for look in (module.env().last, lambda: env.last(observe=False)):
-        with pytest.raises(AttributeError, match="cannot be accessed before reset"):
-            look()
+    for observe in (True, False):
+        with pytest.raises(IllegalAction, match="nothing has been dealt yet: call reset"):
+            env.last(observe)
+    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+        module.env().last()
     env.reset(seed=3)
     with pytest.raises(ValueError, match="there is no agent 'player_3'"):
         env.observe("player_3")
@@ -132,10 +132,24 @@ def test_the_raw_environment_raises_a_sentence_and_goes_on(module: Any) -> None:
             env.step(int(seen["action_mask"].argmin()))
         assert env.game().actions == before
         env.step(int(seen["action_mask"].argmax()))
-    with pytest.raises(IllegalAction, match=r"the episode is over .*call reset\(\)"):
-        env.step(0)
+    for late in (lambda: env.step(0), env.last, lambda: env.last(observe=False)):
+        with pytest.raises(IllegalAction, match=r"the episode is over .*call reset\(\)"):
+            late()
     env.reset()
     env.step(int(env.last()[0]["action_mask"].argmax()))
+
+
+@each_module
+def test_last_after_the_end_raises_a_sentence(module: Any) -> None:
+    env = module.env()
+    env.reset(seed=3)
+    for _ in env.agent_iter():
+        seen, _, over, _, _ = env.last()
+        env.step(None if over else int(seen["action_mask"].argmax()))
+    with pytest.raises(IllegalAction, match=r"the episode is over for all agents: call reset\(\)"):
+        env.last()
+    env.reset(seed=3)
+    assert env.last()[0]["action_mask"].any()
 
 
 @pytest.mark.parametrize(
