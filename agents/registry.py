@@ -35,6 +35,7 @@ from .checkpoints import (
     resolve_rules,
 )
 from .checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, rules_of_champion
+from .external.signatures import check_takes_views, takes_text, takes_views
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"
@@ -281,8 +282,8 @@ def as_agent(
 ) -> Agent:
     """Make an agent from a name, an `Agent`, its class, or a function.
 
-    A function is one of views and streams, `f(views, rng) -> actions`, or with one parameter of
-    texts, `f(prompt) -> answer`.
+    A function is one of views and streams, `f(views, rng) -> actions`, or of texts,
+    `f(prompt) -> answer`. Further parameters need defaults.
 
     Of a model of Stable-Baselines3 a copy of the policy plays, which samples its actions, or takes
     those of the largest Q values.
@@ -339,10 +340,11 @@ def _function_agent(
 ) -> Agent:
     # These load what most agents do without.
     from .external.policies import CallableAgent
-    from .external.text import TextAgent, takes_text
+    from .external.text import TextAgent
 
     if takes_text(function):
         return TextAgent(function, rules, *option_words, match=match)
+    check_takes_views(function)
     return CallableAgent(function, rules, *option_words, match=match)
 
 
@@ -361,11 +363,7 @@ def _copy(agent: Agent, text: str) -> Agent:
 
 def _is_policy(function: Factory) -> bool:
     """Whether it is a function of views and streams, or of a text, and makes no agent."""
-    from .external.text import takes_text
-
-    code = getattr(function, "__code__", None)
-    by_views = code is not None and code.co_varnames[: code.co_argcount] == ("views", "rng")
-    return by_views or takes_text(function)
+    return takes_views(function) or takes_text(function)
 
 
 def _call_factory(found: _Found, rules: Rules, match: Match | None) -> Agent:

@@ -36,6 +36,7 @@ from ..options import (
 )
 from ..perfect_endgame import EndgamePlayer
 from ..sampling import softmax_rows
+from .signatures import name_of
 
 Policy = Callable[[Array, Array], object]
 """`f(observations, masks)` returning `(n, actions)` logits or `(n,)` actions."""
@@ -212,7 +213,7 @@ class CallableAgent(Agent):
     ) -> None:
         super().__init__(rules, match=match)
         self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = name_of(function)
         exact = parse_options(option_words, EndgameOptions, "a function").exact(own=True)
         self._endgame = EndgamePlayer(self.rules) if exact else None
         self.endgame_switch = endgame_option(self.rules, exact)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 
 import numpy as np
@@ -20,19 +19,6 @@ from .policies import CallableAgent
 
 RETRIES = 2
 """Answers of a decision that may name no legal action before the next one loses."""
-
-
-def takes_text(function: Callable[..., object]) -> bool:
-    """Whether a function has one parameter, which is neither the rules nor views."""
-    try:
-        parameters = [*inspect.signature(function).parameters.values()]
-    except (TypeError, ValueError):
-        return False
-    one = len(parameters) == 1 and parameters[0].kind in (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    )
-    return one and parameters[0].name not in ("rules", "views")
 
 
 class TextAgent(CallableAgent):

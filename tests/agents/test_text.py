@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from german_whist.agents.external.policies import CallableAgent
 from german_whist.agents.external.text import TextAgent
 from german_whist.agents.player import Player
 from german_whist.engine.records import GameRecord
+from german_whist.engine.rules import load_rules
 from german_whist.engine.text.position import position_text, prompt
 from german_whist.envs import GermanWhistEnv
 from german_whist.table.game.opponents import Opponents
@@ -60,6 +62,98 @@ def test_function_with_one_parameter_is_an_agent_by_texts() -> None:
         action = agent.act(game.view())
         assert action == legal[-1]
         game.play(action)
+
+
+def with_option(prompt: str, temperature: float = 0) -> str:
+    assert temperature in (0, 0.5)
+    return last_legal(prompt)
+
+
+def with_keyword(prompt: str, *, temperature: float = 1) -> str:
+    return with_option(prompt, temperature / 2)
+
+
+def with_more(prompt: str, **options: Any) -> str:
+    return with_option(prompt, **options)
+
+
+def with_two(prompt: str, temperature: float) -> str:
+    return with_option(prompt, temperature)
+
+
+class Model:
+    def __call__(self, prompt: str, temperature: float = 0) -> str:
+        return with_option(prompt, temperature)
+
+    def ask(self, prompt: str, /, *, temperature: float = 0) -> str:
+        return with_option(prompt, temperature)
+
+
+def first_legal(views: Any, rng: Any, exploration: float = 0) -> Any:
+    return [View(load_rules("small-last"), views[i]).legal()[0] for i in range(len(views))]
+
+
+with_half, model, first = partial(with_two, temperature=0.5), Model(), partial(first_legal)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        with_option,
+        with_keyword,
+        with_more,
+        with_half,
+        partial(partial(with_option), temperature=0.5),
+        model,
+        Model().ask,
+        "test_text:with_option",
+        "test_text:with_keyword",
+        "test_text:with_half",
+        "test_text:model",
+    ],
+)
+def test_function_of_prompt_and_options_plays_by_texts(function: Any) -> None:
+    assert type(as_agent(function, "small-last")) is TextAgent
+    result = evaluate(function, "random", hands=2, rules="small-last", workers=1).pairings[0]
+    assert not result.forfeits
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        first_legal,
+        first,
+        lambda obs, rng=None: first_legal(obs, rng),
+        lambda views, rng=None: first_legal(views, rng),
+        lambda *both: first_legal(*both),
+        "test_text:first_legal",
+        "test_text:first",
+    ],
+)
+def test_function_of_views_and_options_plays_by_views(function: Any) -> None:
+    assert type(as_agent(function, "small-last")) is CallableAgent
+    result = evaluate(function, "random", hands=2, rules="small-last", workers=1).pairings[0]
+    assert not result.forfeits
+
+
+def test_partial_is_called_as_its_function() -> None:
+    assert as_agent(with_half, "small-last").name == "with_two"
+    assert as_agent(partial(partial(first_legal), exploration=1)).name == "first_legal"
+
+
+@pytest.mark.parametrize(
+    ("function", "signature"),
+    [
+        (lambda: "AS", r"<lambda>\(\)"),
+        (lambda views: None, r"<lambda>\(views\)"),
+        (lambda prompt, *, temperature: "AS", r"<lambda>\(prompt, \*, temperature\)"),
+        (lambda views, rng, exploration: None, r"<lambda>\(views, rng, exploration\)"),
+    ],
+)
+def test_function_that_fits_neither_is_refused(function: Any, signature: str) -> None:
+    sentence = rf"^{signature} is no agent: write f\(views, rng\), .* or f\(prompt\), a function of"
+    with pytest.raises(ValueError, match=sentence):
+        as_agent(function)
 
 
 def test_prompt_holds_rules_and_position_and_refusals_a_sentence() -> None:
