@@ -8,7 +8,7 @@ Estimate(value=0.8295, low=0.813..., high=0.844...)
 
 from .arena_config import ArenaConfig, ArenaOptions
 from .elo import fit_ratings
-from .results import Ladder, Pairing, Result
+from .results import EveryHandForfeited, Ladder, Pairing, Result
 from .statistics import Estimate
 from .tournament import Arena, evaluate, ladder
 
@@ -17,6 +17,7 @@ __all__ = [
     "ArenaConfig",
     "ArenaOptions",
     "Estimate",
+    "EveryHandForfeited",
     "Ladder",
     "Pairing",
     "Result",

@@ -126,6 +126,8 @@ class ChunkPlayer:
         self._config = config
         self._agents: dict[int, OpponentsByHalf] = {}
         self._warm: set[int] = set()
+        self.errors: dict[tuple[int, int], BaseException] = {}
+        """The first error of each pairing's side."""
 
     def opponents_by_half(self, pairing: int) -> OpponentsByHalf:
         """The agents of a pairing: those of the first half of its deals, and of the second."""
@@ -143,7 +145,11 @@ class ChunkPlayer:
         if task.pairing not in self._warm:
             self._warm.add(task.pairing)
             warm_up_play(opponents_by_half, self._config)
-        return play_chunk(opponents_by_half, self._config, task)
+        errors: dict[int, BaseException] = {}
+        chunk = play_chunk(opponents_by_half, self._config, task, errors)
+        for side, error in errors.items():
+            self.errors.setdefault((task.pairing, side), error)
+        return chunk
 
 
 def chunk_worker(
@@ -154,10 +160,16 @@ def chunk_worker(
     return ChunkPlayer(list(zip(agents[::2], agents[1::2], strict=True)), config).play
 
 
-def play_chunk(opponents_by_half: OpponentsByHalf, config: PlayConfig, task: Task) -> Chunk:
+def play_chunk(
+    opponents_by_half: OpponentsByHalf,
+    config: PlayConfig,
+    task: Task,
+    errors: dict[int, BaseException] | None = None,
+) -> Chunk:
     """Play the deals (or matches) of a task.
 
     Where both agents' endings count as perfect, the exact value of an ending takes its place.
+    The first error that each side raises is added to `errors`.
     """
     for one, two in opponents_by_half:
         if one is two and one.keeps_state:
@@ -171,6 +183,9 @@ def play_chunk(opponents_by_half: OpponentsByHalf, config: PlayConfig, task: Tas
     for number, agents in enumerate(opponents_by_half):
         half = _Half(agents, config, task, number)
         half.play()
+        if errors is not None:
+            for side, error in half.errors.items():
+                errors.setdefault(side, error)
         tally.add(half.tally)
         lines += half.lines
         by_pair[half.batch.pairs] += half.batch.totals
@@ -197,6 +212,8 @@ class _Half:
         """Records, after their sort key: the deal, and agent one's seat."""
         self.texts: dict[int, list[JsonObject]] = {}
         """Prompts and answers of the current hand of each game, for its record."""
+        self.errors: dict[int, BaseException] = {}
+        """The first error that each side raised in its own code."""
         count = task.pairs
         self.batch = kernels.new_games(config.rules.array(config.match), count)
         self.decisions = [kernels.new_decisions(count) for _ in agents]
@@ -313,6 +330,7 @@ class _Half:
         """Record an error; with its source line and traceback if the agent's own code raised it."""
         source = trace = ""
         if in_agent:
+            self.errors.setdefault(side, error)
             source = error_location(error)
             below = error.__traceback__ and error.__traceback__.tb_next
             trace = "".join(traceback.format_exception(type(error), error, below))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, overload
@@ -12,6 +13,7 @@ import msgspec
 import numpy as np
 
 from ..agents.base import EXACT_SOLVER, OWN_POLICY, Agent, ModelFile
+from ..agents.calls import AgentFault
 from ..common.serialization import data_frame
 from ..common.typing import Array, JsonObject
 from ..engine.dtypes import SEATS
@@ -260,7 +262,27 @@ class Result:
             wins = percent_with_interval(pairing.win_rate)
             games = f"{2 * pairing.pairs:,} {'matches' if self.match else 'hands'}"
             lines.append(f"{pairing.agent} against {pairing.opponent}: {wins} of {games}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+
+    @property
+    def forfeited_all(self) -> tuple[str, ...]:
+        """The agents that forfeited hands, and of whose hands none was played to its end."""
+        completed, forfeited = Counter[str](), Counter[str]()
+        for pairing in self.pairings:
+            count = pairing.hands - sum(forfeit.hands for forfeit in pairing.forfeits)
+            completed.update({pairing.agent: count, pairing.opponent: count})
+            for forfeit in pairing.forfeits:
+                forfeited[forfeit.agent] += forfeit.hands
+        return tuple(name for name, _ in forfeited.most_common() if not completed[name])
+
+    def forfeits(self, agent: str) -> list[Forfeit]:
+        """What an agent forfeited, pairing by pairing."""
+        return [
+            forfeit
+            for pairing in self.pairings
+            for forfeit in pairing.forfeits
+            if forfeit.agent == agent
+        ]
 
     def pairing(self, agent: str, opponent: str) -> Pairing | None:
         """The pairing of two agents, from the first one's point of view; None if never played."""
@@ -363,6 +385,29 @@ def _with_infinite_bounds(data: JsonObject) -> JsonObject:
         return {**fields, **infinite} if fields.get("low", 0) is None else fields
 
     return json.loads(json.dumps(data), object_hook=restore)
+
+
+class EveryHandForfeited(AgentFault):
+    """Of an agent's hands none was played to its end, so that its win rate measures nothing.
+
+    The cause is the first error that the agent raised; of an agent in a worker process, an
+    exception with the text of its traceback.
+    """
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(message, result)
+        self.result = result
+        """All that was played, forfeited hands and those of other agents."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class AgentTraceback(Exception):
+    """An error that an agent raised in another process, as text."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
 
 
 # -- from tallies

@@ -43,6 +43,8 @@ from .formats import percent_with_interval
 from .packing import pack
 from .results import (
     AgentDetails,
+    AgentTraceback,
+    EveryHandForfeited,
     Ladder,
     Pairing,
     Result,
@@ -131,7 +133,10 @@ class Arena:
         }
 
     def play(self, progress: Callable[[Arena], None] | None = None) -> Result:
-        """Play to the end; Ctrl-C ends it early, with the results so far."""
+        """Play to the end; Ctrl-C ends it early, with the results so far.
+
+        An agent that forfeited every hand is an error, `EveryHandForfeited`.
+        """
         self._began = time.monotonic()
         complete = False
         # Signals that would end the process outright are left alone.
@@ -163,7 +168,30 @@ class Arena:
                 name = "Ctrl-C" if interrupted else signal.Signals(self._signal).name
                 self._stopped_by = f"stopped by {name}"
         self.schedule.write_records()
-        return self._result(complete)
+        result = self._result(complete)
+        if complete:
+            self._refuse_forfeits(result)
+        return result
+
+    def _refuse_forfeits(self, result: Result) -> None:
+        """Raise an error for an agent that forfeited every hand, from the error that it raised."""
+        for name in result.forfeited_all:
+            forfeit, *_ = result.forfeits(name)
+            cause: BaseException | None = self._error_of(name)
+            if cause is None and forfeit.trace:
+                cause = AgentTraceback(forfeit.trace)
+            raise EveryHandForfeited(
+                f"{name} forfeited every hand, so that nothing was measured: {forfeit.example}; "
+                "the `result` of this error has all that was played",
+                result,
+            ) from cause
+
+    def _error_of(self, name: str) -> BaseException | None:
+        """The first error of an agent that played in this process."""
+        for (number, side), error in self._chunk_player.errors.items():
+            if self.schedule.pairings[number].agents[side] == name:
+                return error
+        return None
 
     def _executor(self) -> Executor[Task, Chunk] | InProcessExecutor[Task, Chunk]:
         if self.config.workers == 1 and self.config.on == LOCAL:

@@ -32,6 +32,13 @@ class Raiser(RandomAgent):
         return super().act(views, rng)
 
 
+class Broken(Agent):
+    """Fails in every hand."""
+
+    def act(self, views: Array, rng: Array) -> Array:
+        raise RuntimeError("broken")
+
+
 class Silent(Agent):
     """Gives one action whatever the number of views."""
 

@@ -20,6 +20,7 @@ from german_whist.agents.checkpoints import (
 )
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.registry import make_agent
+from german_whist.evaluation import EveryHandForfeited
 
 NAN, INF = float("nan"), float("inf")
 
@@ -82,8 +83,11 @@ def test_a_policy_of_nans_forfeits_every_hand_and_says_why() -> None:
         lambda _, masks: np.full(masks.shape, NAN),
         lambda _, masks: np.zeros((len(masks), 3)),
     ):
-        result = evaluate(PolicyAgent("classic", policy, name="mine"), "random-exact", hands=20)
-        (pairing,) = result.pairings
+        agent = PolicyAgent("classic", policy, name="mine")
+        with pytest.raises(EveryHandForfeited, match="ValueError: mine answered with ") as raised:
+            evaluate(agent, "random-exact", hands=20)
+        assert isinstance(raised.value.__cause__, ValueError)
+        (pairing,) = raised.value.result.pairings
         (forfeit,) = pairing.forfeits
         assert (pairing.win_rate.value, forfeit.hands) == (0.0, 20)
         assert "ValueError: mine answered with " in forfeit.example

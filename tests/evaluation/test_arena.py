@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
+import traceback
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -22,6 +24,7 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation import kernels as k
 from german_whist.evaluation.chunk_player import Chunk, ChunkPlayer, PlayConfig, Task, play_chunk
 from german_whist.evaluation.formats import percent_with_interval
+from german_whist.evaluation.results import EveryHandForfeited
 from german_whist.evaluation.tally import Tally
 from support import KEY, reproducible
 
@@ -214,7 +217,10 @@ def test_stateful_agent_is_reset_and_sits_on_one_side() -> None:
 def test_a_fault_forfeits_its_own_hand_and_is_named(
     player: str, kind: str, example: str, note: str
 ) -> None:
-    found = evaluate(f"{PLAYERS}{player}", "random", hands=200, seed=1)
+    try:
+        found = evaluate(f"{PLAYERS}{player}", "random", hands=200, seed=1)
+    except EveryHandForfeited as error:
+        found = error.result
     (forfeit,) = found.pairings[0].forfeits
     assert (forfeit.agent, forfeit.kind) == (f"{PLAYERS}{player}", kind)
     assert 100 < forfeit.hands <= 200
@@ -240,13 +246,70 @@ def test_one_whose_reset_raises_forfeits_those_hands_only(match: Match | None) -
 
 
 def test_wrong_number_of_answers_or_no_act_is_an_error() -> None:
-    found = evaluate(f"{PLAYERS}Silent", "random", hands=20).pairings[0]
+    with pytest.raises(EveryHandForfeited, match="Silent forfeited every hand, so") as raised:
+        evaluate(f"{PLAYERS}Silent", "random", hands=20)
+    found = raised.value.result.pairings[0]
     assert found.win_rate.value == 0
     assert found.forfeits[0].hands == 20
     assert found.margin.value == -13
     assert 0 < found.win_rate.high < 0.5
-    found = evaluate(type("Idle", (Agent,), {}), "random", hands=8).pairings[0]
-    assert "NotImplementedError: Idle has no act of its own (" in found.forfeits[0].example
+    with pytest.raises(EveryHandForfeited, match="NotImplementedError: Idle has no act"):
+        evaluate(type("Idle", (Agent,), {}), "random", hands=8)
+
+
+def fails(views: Any, rng: Any) -> Any:
+    raise KeyError("no such card")
+
+
+def test_an_agent_that_always_fails_raises_its_own_error() -> None:
+    with pytest.raises(
+        EveryHandForfeited, match=r"^fails forfeited every hand.*: KeyError"
+    ) as raised:
+        evaluate(fails, ["random", "threshold"], hands=20)
+    cause = raised.value.__cause__
+    assert isinstance(cause, KeyError)
+    assert [frame.name for frame in traceback.extract_tb(cause.__traceback__)][-1] == "fails"
+    assert [pairing.opponent for pairing in raised.value.result.pairings] == ["random", "threshold"]
+
+
+def test_an_agent_that_always_fails_in_a_worker_tells_its_traceback() -> None:
+    with pytest.raises(EveryHandForfeited, match=r"Broken forfeited every hand") as raised:
+        ladder(["random", f"{PLAYERS}Broken", "threshold"], hands=20, workers=2)
+    cause = str(raised.value.__cause__)
+    assert re.search(r'File ".*arena_players\.py", line \d+, in act', cause)
+    assert cause.endswith("RuntimeError: broken\n")
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert (str(again), again.result) == (str(raised.value), raised.value.result)
+    assert len(again.result.pairings) == 3
+
+
+def test_a_run_that_is_stopped_raises_no_error_for_forfeits() -> None:
+    def stop(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    stopped = evaluate(fails, "random", hands=2000, progress=stop)
+    assert not stopped.complete
+    assert stopped.forfeited_all == ("fails",)
+
+
+def test_two_agents_that_fail_at_each_other_are_both_named() -> None:
+    with pytest.raises(EveryHandForfeited) as raised:
+        evaluate(f"{PLAYERS}Raiser", [f"{PLAYERS}Broken"], hands=200)
+    broken, raiser = f"{PLAYERS}Broken", f"{PLAYERS}Raiser"
+    assert raised.value.result.forfeited_all == (broken, raiser)
+    with pytest.raises(EveryHandForfeited, match=r"^arena_players:Broken forfeited") as raised:
+        evaluate(f"{PLAYERS}Raiser", [f"{PLAYERS}Broken", "random"], hands=200)
+    assert raised.value.result.forfeited_all == (broken,)
+
+
+def test_a_result_prints_its_notes() -> None:
+    result = evaluate(f"{PLAYERS}Raiser", "random", hands=200)
+    assert result.notes
+    assert str(result).splitlines()[-len(result.notes) :] == [
+        f"Note: {each}" for each in result.notes
+    ]
+    assert "Raiser raised an error and so forfeited" in str(result)
+    assert not result.forfeited_all
 
 
 def test_options_that_make_no_sense_are_refused() -> None:
@@ -339,6 +402,7 @@ def test_result_prints_a_line_for_each_pairing() -> None:
     result = evaluate("threshold", ["random", "counting"], hands=20, seed=1)
     first, *lines = str(result).splitlines()
     assert first == "Result of classic, seed 1"
-    for line, pairing in zip(lines, result.pairings, strict=True):
+    assert lines[2:] == [f"Note: {note}" for note in result.notes]
+    for line, pairing in zip(lines[:2], result.pairings, strict=True):
         wins = percent_with_interval(pairing.win_rate)
         assert line == f"threshold against {pairing.opponent}: {wins} of 20 hands"

@@ -278,11 +278,21 @@ def test_ladder_reads_its_config(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"--config {config} --hands 40" in page.read_text()
 
 
-def test_a_player_that_forfeits_every_hand_fails_the_run() -> None:
-    command = ["evaluate", "arena_players:Silent", "--against", "random", "--hands", "20"]
-    assert main(command) == 1
-    others = [*command[2:4], "--hands", "200", "--key", KEY]
-    assert main(["evaluate", "arena_players:Raiser", *others]) == 0
+def test_a_player_that_forfeits_every_hand_fails_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.json"
+    for workers in ("1", "2"):
+        command = ["evaluate", "arena_players:Broken", "--against", "random", "--hands", "20"]
+        assert main([*command, "--workers", workers, "--json", str(path)]) == 1
+        printed = capsys.readouterr()
+        assert "Note: arena_players:Broken raised an error and so forfeited 20" in printed.out
+        assert "in act\n" in printed.err
+        assert "RuntimeError: broken\narena_players:Broken forfeited every hand, so" in printed.err
+        assert Result.from_json(json.loads(path.read_text())).forfeited_all
+    others = ["arena_players:Raiser", "random", "--hands", "200", "--key", KEY]
+    assert main(["ladder", *others]) == 0
+    assert main(["ladder", "arena_players:Broken", *others[:4]]) == 1
 
 
 def test_every_config_is_a_ladder() -> None:

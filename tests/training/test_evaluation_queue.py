@@ -97,6 +97,14 @@ def test_evaluation_of_a_dead_process_is_repeated(waited: Path) -> None:
     assert not children_of(os.getpid())
 
 
+def test_evaluation_leaves_out_an_opponent_that_always_fails(waited: Path) -> None:
+    path = list_checkpoints(waited / "checkpoints")[-1]
+    found = evaluate_checkpoint(path, ["arena_players:Broken", "random"], 20, against_earlier=False)
+    assert [result.opponent for result in found.results] == ["random"]
+    (message,) = found.messages
+    assert message.startswith("arena_players:Broken forfeited every hand, so that nothing was")
+
+
 def test_patience_waits_for_evaluations(tmp_path: Path) -> None:
     watching = Watching()
     wanted = msgspec.structs.replace(settings(), patience=5)

@@ -17,7 +17,7 @@ from ...agents.networks.policy import NetworkAgent
 from ...agents.registry import check_agent_names, make_agent
 from ...common.executors import Executor, WorkersLost
 from ...engine.rng import secret_of_seed
-from ...evaluation import evaluate
+from ...evaluation import EveryHandForfeited, evaluate
 from ...evaluation.formats import in_columns
 from ..run_state import EvaluationResult
 from ..settings import Settings
@@ -96,7 +96,7 @@ def evaluate_checkpoint(
         for name, opponent in named_opponents:
             try:
                 result = evaluate(agent, opponent, rules, hands=hands, seed=seed, key=key)
-            except CannotPlay as error:
+            except (CannotPlay, EveryHandForfeited) as error:
                 evaluation.messages.append(str(error))
                 continue
             if result.signal:  # a part of the hands is no evaluation

@@ -25,6 +25,7 @@ from .evaluation_options import (
     add_run_options,
     arena_options,
     check_files,
+    played,
     records_into,
     repeating_command,
     report,
@@ -72,13 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
     keep = None if replays is None else partial(_keep_first, lines)
     with records_into(arguments.records, keep) as records:
         with Progress("playing") as progress:
-            result = evaluate(
-                agent,
-                against,
-                rules,
-                progress=show_on(progress),
-                records=records,
-                **arena_options(arguments),
+            result = played(
+                lambda: evaluate(
+                    agent,
+                    against,
+                    rules,
+                    progress=show_on(progress),
+                    records=records,
+                    **arena_options(arguments),
+                )
             )
         result = with_origin(result, repeating_command(arguments, result))
         status = report(result, rules, arguments, folder)

@@ -6,7 +6,6 @@ import argparse
 import os
 import platform
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,7 +24,7 @@ from ..engine.rules import Match, Rules, RulesError
 from ..evaluation.arena_config import DEFAULT_HANDS
 from ..evaluation.reports.html import as_html
 from ..evaluation.reports.text import as_csv, as_markdown, as_text
-from ..evaluation.results import Result
+from ..evaluation.results import EveryHandForfeited, Result
 from ..evaluation.schedule import RecordWriter
 from .worker_options import add_worker_options, worker_options
 
@@ -168,14 +167,12 @@ def check_files(arguments: argparse.Namespace) -> Path:
     return Path.cwd()
 
 
-def forfeited_all(result: Result) -> list[str]:
-    """The agents that forfeited every hand they were dealt."""
-    hands, forfeits = Counter[str](), Counter[str]()
-    for pairing in result.pairings:
-        hands.update(dict.fromkeys((pairing.agent, pairing.opponent), pairing.hands))
-        for forfeit in pairing.forfeits:
-            forfeits[forfeit.agent] += forfeit.hands
-    return [name for name, count in hands.items() if count and forfeits[name] >= count]
+def played(play: Callable[[], Result]) -> Result:
+    """The result of a tournament, in which an agent may have forfeited every hand."""
+    try:
+        return play()
+    except EveryHandForfeited as error:
+        return error.result
 
 
 def with_origin(result: Result, command: str) -> Result:
@@ -204,8 +201,8 @@ def report(
     if not result.pairings:
         print(printable("\n".join(result.notes)), file=sys.stderr)
         return status
-    if status == 0 and forfeited_all(result):
-        status = 1
+    if result.forfeited_all:
+        status = status or 1
     writers: dict[str, Callable[[], str]] = {
         "json": result.text,
         "csv": lambda: as_csv(result),
@@ -226,8 +223,8 @@ def report(
                 messages.append(f"german-whist: {error}")
                 status = status or 1
     print(as_text(result))
-    if debugging():
-        _show_traces(result)
+    for name in result.agents if debugging() else result.forfeited_all:
+        _show_traces(result, name)
     for message in messages:
         print(message, file=sys.stderr)
     return status
@@ -241,11 +238,12 @@ def _link(arguments: argparse.Namespace) -> str:
     )
 
 
-def _show_traces(result: Result) -> None:
-    for pairing in result.pairings:
-        for forfeit in pairing.forfeits:
-            if forfeit.trace:
-                print(f"\n{forfeit.agent}:\n{forfeit.trace}", file=sys.stderr, end="")
+def _show_traces(result: Result, agent: str) -> None:
+    for forfeit in result.forfeits(agent):
+        if forfeit.trace:
+            print(f"\n{agent}:\n{forfeit.trace}", file=sys.stderr, end="")
+    if agent in result.forfeited_all:
+        print(f"{agent} forfeited every hand, so that nothing was measured", file=sys.stderr)
 
 
 def _machine_text() -> str:

@@ -17,6 +17,7 @@ from .evaluation_options import (
     add_run_options,
     arena_options,
     check_files,
+    played,
     records_into,
     repeating_command,
     report,
@@ -49,13 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     options = {**config.options(), **arena_options(arguments)}
     with records_into(arguments.records) as records:
         with Progress("playing") as progress:
-            result = ladder(
-                agents,
-                rules,
-                progress=show_on(progress),
-                anchor=anchor,
-                records=records,
-                **options,
+            result = played(
+                lambda: ladder(
+                    agents,
+                    rules,
+                    progress=show_on(progress),
+                    anchor=anchor,
+                    records=records,
+                    **options,
+                )
             )
         result = with_origin(result, repeating_command(arguments, result))
         return report(result, rules, arguments, folder, heading=config.title, about=config.about)
