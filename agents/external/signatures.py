@@ -8,7 +8,6 @@ from functools import partial
 from inspect import Parameter
 
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_ANY_NUMBER = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 def takes_text(function: Callable[..., object]) -> bool:
@@ -21,9 +20,11 @@ def takes_text(function: Callable[..., object]) -> bool:
     first = next((each for each in parameters if each.kind in _BY_POSITION), None)
     if first is None or first.name in ("rules", "views"):
         return False
-    others = [each for each in parameters if each is not first and each.kind not in _ANY_NUMBER]
-    has_defaults = all(each.default is not Parameter.empty for each in others)
-    return has_defaults and not {"rng", "match"} & {each.name for each in others}
+    others = [each for each in parameters if each is not first]
+    optional = all(
+        each.default is not Parameter.empty or each.kind is Parameter.VAR_KEYWORD for each in others
+    )
+    return optional and not {"rng", "match"} & {each.name for each in others}
 
 
 def takes_views(function: Callable[..., object]) -> bool:

@@ -80,6 +80,10 @@ def test_names_take_parameters_and_modules_name_objects() -> None:
         register_agent("echo", echo)
 
 
+def broken(rules: Any, match: Any = None) -> Any:
+    raise TypeError(3)
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
@@ -91,7 +95,7 @@ def test_names_take_parameters_and_modules_name_objects() -> None:
         ("thinker:2,last=", "'last=' is no option of a thinker: it takes last=TRICKS"),
         ("no.such:thing", "module no.such cannot be imported: No module named 'no'"),
         ("nomod:Thing", "module nomod cannot be imported: No module named 'nomod'"),
-        ("json:loads", "json:loads is no agent: TypeError: "),
+        ("test_base:broken", "test_base:broken is no agent: TypeError: 3"),
         ("runs/none-1", "there is no such file or folder$"),
         ("players.py:Mine", "there is no such file or folder$"),
         ("games.jsonl", "there is no such file or folder$"),

@@ -126,6 +126,7 @@ def test_function_of_prompt_and_options_plays_by_texts(function: Any) -> None:
         lambda obs, rng=None: first_legal(obs, rng),
         lambda views, rng=None: first_legal(views, rng),
         lambda *both: first_legal(*both),
+        lambda first, *others: first_legal(first, *others),
         "test_text:first_legal",
         "test_text:first",
     ],
