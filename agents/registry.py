@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..common.files import suggest_path
 from ..common.plugins import Entry, Registry, error_location, error_text, load_source
 from ..common.schema import short_repr
 from ..common.suggestions import suggest, type_phrase
@@ -450,7 +451,7 @@ def _unknown_message(text: str, name: str, known: list[str]) -> str:
             f"as in {path_before},{parameters}"
         )
     if "/" in text or os.sep in text or name.endswith(_FILE_ENDINGS):
-        return f"{text!r} is not an agent: there is no such file or folder"
+        return f"{text!r} is not an agent: there is no such file or folder{suggest_path(path)}"
     bare, comma, parameters = text.partition(",")
     several = [part.strip() for part in text.split(",")]
     if comma and all(part in known for part in several):

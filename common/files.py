@@ -20,7 +20,7 @@ import platformdirs
 import yaml
 from filelock import FileLock
 
-from .suggestions import type_phrase
+from .suggestions import suggest, type_phrase
 from .typing import JsonObject
 
 _APPLICATION = "german-whist"
@@ -215,6 +215,15 @@ def checked_path(path: object) -> Path:
     if isinstance(path, (str, Path)) and Path(path).name and "\0" not in str(path):
         return Path(path)
     raise ValueError(f"the path is {path!r}, {type_phrase(path)}: give that of a file")
+
+
+def suggest_path(path: Path) -> str:
+    """End of an error sentence about a path that is not there: near names in its folder."""
+    try:
+        names = [each.name for each in path.parent.iterdir() if not each.name.startswith(".")]
+    except OSError:
+        return ""
+    return suggest(path.name, names, listed=False)
 
 
 @contextmanager

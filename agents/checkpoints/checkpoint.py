@@ -22,7 +22,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ...common.files import write_file
+from ...common.files import suggest_path, write_file
 from ...common.schema import convert, read_json, short_repr
 from ...common.suggestions import type_phrase
 from ...common.typing import Array, JsonObject
@@ -171,8 +171,9 @@ def find_checkpoint(source: str | Path) -> Path:
     bundled = Path(__file__).with_name(f"{path.name}{WEIGHTS}")
     if path.name == str(source) and not os.path.exists(path) and os.path.isfile(bundled):
         return bundled
+    near = "" if os.path.exists(path) else suggest_path(path)
     raise CheckpointError(
-        f"{source}: there is no checkpoint; give the path of a {WEIGHTS} file or of a run's "
+        f"{source}: there is no checkpoint{near}; give the path of a {WEIGHTS} file or of a run's "
         "folder, or the name of one of the package's, as champion-1"
     )
 

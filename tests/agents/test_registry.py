@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from checkpoints import champion_at
 
+from german_whist import compare
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.checkpoints.bundled import rules_of_champion
 from german_whist.agents.registry import (
@@ -156,3 +157,15 @@ def test_name_longer_than_files_have_is_refused(name: str, length: int) -> None:
         load_agent(name.format("a" * length), rules)
     if name == "{}" and length == 3000:
         assert str(refused.value) == f"'{'a' * 59}… is no agent's name or path: it is 3,000 long"
+
+
+def test_path_that_is_nearly_a_run_is_suggested(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "small").mkdir(parents=True)
+    near = str(tmp_path / "runs" / "smal")
+    for name in (near, f"network:{near}", f"mine={near},sample"):
+        with pytest.raises(ValueError, match=r"; did you mean 'small'\?"):
+            load_agent(name)
+    with pytest.raises(ValueError, match=r"smal: there is no such run; did you mean 'small'\?$"):
+        compare([near])
+    with pytest.raises(ValueError, match=r"no such file or folder$"):
+        load_agent("nowhere/smal")

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from ...common.files import read_yaml_mapping
+from ...common.files import read_yaml_mapping, suggest_path
 from ...common.markup import html_text
 from ...common.serialization import data_frame
 from ...common.typing import Array, JsonObject
@@ -302,6 +302,8 @@ def _load_training(text: str) -> ComparedTraining:
     name, separator, path = text.partition("=")
     folder = Path(path if separator and not Path(text).exists() else text)
     runs = runs_in(folder)
+    if not runs and not folder.exists():
+        raise ValueError(f"{folder}: there is no such run{suggest_path(folder)}")
     if not runs:
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it, nor in its seeds")
     win_rates = [_load_win_rates(run) for run in runs]
