@@ -77,10 +77,10 @@ def _is_positive(number: str) -> bool:
 
 
 @jit
-def is_trivial(rules: np.ndarray, views: np.ndarray) -> bool:
-    """Whether a view has one legal action or an open ending."""
+def is_trivial(rules: np.ndarray, views: np.ndarray, solved: bool) -> bool:
+    """Whether a view has one legal action, or an open ending where these are solved."""
     first, view = row(rules, 0), row(views, 0)
-    return is_open(first, view) or popcount(legal_in_view(first, view)) < 2
+    return (solved and is_open(first, view)) or popcount(legal_in_view(first, view)) < 2
 
 
 @jit
@@ -88,7 +88,7 @@ def write_action_values(
     rules: np.ndarray, views: np.ndarray, means: np.ndarray, tried: int, values: np.ndarray
 ) -> None:
     """Write the mean of each legal action that was searched, if there are two or more."""
-    if is_trivial(rules, views) or popcount(np.uint64(tried)) < 2:
+    if is_trivial(rules, views, True) or popcount(np.uint64(tried)) < 2:
         return
     cards, index = legal_in_view(row(rules, 0), row(views, 0)), 0
     while cards:
@@ -200,7 +200,7 @@ class SearchAgent(Agent):
     def _compile(self) -> None:
         none = ViewBatch(np.zeros(0, VIEW), np.zeros(0, np.uint64), np.zeros(0, np.int64))
         self.kernel(self._new_search(), none, self.chunk, False)
-        is_trivial(self.rules_array, np.zeros(1, VIEW))
+        is_trivial(self.rules_array, np.zeros(1, VIEW), True)
         self._improve_endings(none.views, none.actions)
 
     @abstractmethod
@@ -225,7 +225,7 @@ class SearchAgent(Agent):
                 f"number of samples, as in {self.kind}:1000"
             )
         views = np.array(view.array, VIEW)
-        if is_trivial(self.rules_array, views):
+        if is_trivial(self.rules_array, views, True):
             return None
         actions = view.legal()
         n_samples = max(2, self.budget.samples)
@@ -288,7 +288,9 @@ class SearchAgent(Agent):
         samples = self.budget.samples or self.chunk
         self.kernel(search, single, samples, False)
         other_contract = single.views["low"][0] != search.tablebase.low
-        if self.budget.samples or other_contract or is_trivial(self.rules_array, single.views):
+        solved = self._endgame is not None
+        trivial = is_trivial(self.rules_array, single.views, solved)
+        if self.budget.samples or other_contract or trivial:
             return samples
         while time.perf_counter() < deadline and not self._is_decided(search):
             self.kernel(search, single, self.chunk, True)

@@ -12,6 +12,7 @@ import pytest
 from german_whist import Game
 from german_whist.agents import Player, make_agent
 from german_whist.agents.base import ViewBatch
+from german_whist.agents.search import base
 from german_whist.agents.search.ismcts import IsmctsAgent
 from german_whist.engine.rng import random_below
 from german_whist.engine.sampling.determinizations import _sample_all
@@ -141,3 +142,17 @@ def test_estimates_are_refused() -> None:
     assert isinstance(agent, IsmctsAgent)
     with pytest.raises(ValueError, match="no estimates of all alike"):
         agent.estimates(Game().view())
+
+
+@pytest.mark.parametrize(("word", "chunks"), [("endgame=search", 4), ("endgame=exact", 1)])
+def test_search_by_time_uses_it_where_endings_are_searched(
+    word: str, chunks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = Game("small-last", seed=3)
+    while not game.view().open or len(game.legal()) < 2:
+        game.play(game.legal()[0])
+    agent = IsmctsAgent("small-last", "200ms", word)
+    query = ViewBatch(game.view().array.copy(), np.ones(1, np.uint64), np.zeros(1, np.int64))
+    clock = iter(np.arange(0, 9, 0.05))
+    monkeypatch.setattr(base.time, "perf_counter", lambda: float(next(clock)))
+    assert agent._search_one(agent._new_search(), query) == chunks * agent.chunk
