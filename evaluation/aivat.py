@@ -261,6 +261,8 @@ def _add_luck(rules: Record, seat: int, estimator: ValueEstimator, luck: np.ndar
     lookahead = 0 if rules.choice == 1 else _LOOKAHEAD_CARDS
     value, actual, total = estimator.sums[0], estimator.totals[0], estimator.totals[1]
     total[:] = 0.0
+    # The actual pair is one of all pairs. Without it luck would still be zero on average, but
+    # n / (n - 1) times what the draw was worth, so that results less luck would vary more.
     for number in range(count * (count - 1)):
         first = bit(nth_lowest(unseen, number // (count - 1)))
         second = bit(nth_lowest(unseen ^ first, number % (count - 1)))

@@ -102,7 +102,12 @@ def test_luck_is_zero_over_all_next_stock_cards(rules: str, tricks: int) -> None
     tablebases = endgame_tablebases(game.rules)
     estimator = aivat.new_value_estimator(game.rules, tablebases[0], tablebases[-1], new_scratch())
     batch = k.new_games(game.rules.array(), len(ways))._replace(games=games)
-    aivat.add_luck(batch, count, estimator, luck)
+    values = np.zeros_like(luck)
+    for number in count:
+        aivat.add_luck(batch, count[number : number + 1], estimator, luck)
+        values[number] = estimator.totals[0]
+    # The mean is that of all pairs of cards, the actual one among them.
+    np.testing.assert_allclose(luck, values - values.mean(axis=0), atol=1e-9)
     assert np.abs(luck.sum(axis=0)).max() < 1e-9 * len(ways)
     assert luck.std(axis=0).max() > 0
 
