@@ -27,9 +27,9 @@ def debugging() -> bool:
     return bool(os.environ.get(DEBUG))
 
 
-def show_traceback() -> None:
-    """Print the traceback of the current exception if `debugging()`."""
-    if debugging():
+def show_traceback(*, is_fault: bool = False) -> None:
+    """Print the traceback of the current exception, if it is a fault or `debugging()`."""
+    if is_fault or debugging():
         traceback.print_exc()
 
 

@@ -150,6 +150,11 @@ def error_text(error: BaseException) -> str:
     return type(error).__name__ + (f": {lines[0][:300]}" if lines else "")
 
 
+def is_own_error(error: BaseException) -> bool:
+    """Whether an exception is of a kind that this package defines: its text is for users."""
+    return type(error).__module__.startswith(_ROOT)
+
+
 def error_location(error: BaseException) -> str:
     """Where an exception was raised, as file:line; empty if unknown."""
     frames = traceback.extract_tb(error.__traceback__)

@@ -9,6 +9,7 @@ import math
 import shlex
 import signal
 import time
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,25 +18,14 @@ import msgspec
 
 from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
-from ..common.files import CannotWrite, write_file
-from ..common.plugins import error_text
+from ..common.files import write_file
+from ..common.plugins import error_text, is_own_error
 from ..common.settings import SettingsError, format_overrides
 from ..common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..common.suggestions import suggest
-from .algorithms.base import Trainer
-from .algorithms.plugin_checks import (
-    TrainerFault,
-    check_counts,
-    check_progress,
-    check_results,
-    checked_metrics,
-    checked_policy,
-    checked_state,
-    is_divergence,
-    naming_faults,
-)
+from .algorithms.base import CallbackFailed, Trainer
 from .algorithms.registry import make_trainer
-from .callbacks.base import Callback, CallbackFailed, EarlyStopping, TrainingRun, named_callback
+from .callbacks.base import Callback, EarlyStopping, TrainingRun, named_callback
 from .callbacks.evaluation import (
     CheckpointEvaluation,
     EvaluationQueue,
@@ -46,6 +36,7 @@ from .callbacks.evaluation import (
 from .callbacks.loggers import TensorBoard
 from .callbacks.report_files import ReportFiles
 from .distributed import RanksLost, current_ranks
+from .divergence import check_metrics, finite_policy, is_divergence
 from .folder import (
     SETTINGS,
     STATE,
@@ -105,21 +96,30 @@ class Run(TrainingRun):
                     f"{self.folder} decisions={2 * self.trainer.decisions}"
                 )
                 return find_checkpoint(self.folder)
-            with self._signals, naming_faults(type(self.trainer)):
+            with self._signals:
                 return self._train()
-        except (CannotWrite, CallbackFailed, AgentFault, RanksLost, TrainerFault) as error:
+        except RanksLost as error:
             raise self._stopped(error) from error
-        except ArithmeticError as error:
-            if not is_divergence(error):
-                raise
-            raise self._stopped(error, UNSTABLE) from error
-        except OSError as error:
-            raise self._stopped(f"{error.strerror or error} ({error.filename})") from error
+        except RunStopped:
+            raise
+        except Exception as error:
+            raise self._stopped(error) from error
         finally:
             self.close()
 
-    def _stopped(self, reason: object, status: int = 1) -> RunStopped:
-        return RunStopped(f"{reason}; {recovery_hint(self.folder, self._saved)}", status)
+    def _stopped(self, error: Exception) -> RunStopped:
+        """The end of a run by an error: what is saved of it, and where a fault was raised."""
+        diverged = is_divergence(error)
+        if diverged or is_own_error(error):
+            reason = str(error)
+        elif isinstance(error, OSError):
+            reason = f"{error.strerror or error} ({error.filename})"
+        else:
+            # Of the trainer, most often: whoever wrote it needs the place.
+            self.report("".join(traceback.format_exception(error)).rstrip())
+            reason = error_text(error)
+        hint = recovery_hint(self.folder, self._saved)
+        return RunStopped(f"{reason}; {hint}", UNSTABLE if diverged else 1)
 
     def _train(self) -> Path:
         try:
@@ -153,13 +153,15 @@ class Run(TrainingRun):
     def _iterate_to_the_end(self) -> None:
         settings, trainer, state = self.settings, self.trainer, self.state
         started = time.monotonic() - state.seconds
-        idle = 0
         while self._evaluate_and_continue():
             self._check_signal()
             before, began = trainer.decisions, time.monotonic()
             self._iterating = True
             processor_began = time.process_time()
-            metrics = checked_metrics(trainer)
+            metrics = trainer.iterate()
+            check_metrics(metrics, trainer.decisions)
+            # NumPy's integers are no JSON.
+            trainer.decisions, trainer.hands = int(trainer.decisions), int(trainer.hands)
             processor_seconds = time.process_time() - processor_began
             self._iterating = False
             state.seconds = time.monotonic() - started
@@ -167,8 +169,6 @@ class Run(TrainingRun):
                 self.report(f"a callback ended the training after {trainer.decisions:,} decisions")
                 break
             now = trainer.decisions
-            idle = 0 if now > before else idle + 1
-            check_progress(trainer, idle)
             if metrics:
                 speed = (now - before) / max(time.monotonic() - began, 1e-9)
                 metrics.setdefault("decisions_per_second", speed)
@@ -263,7 +263,7 @@ class Run(TrainingRun):
 
     def _write_checkpoint(self) -> Path:
         trainer, state = self.trainer, self.state
-        weights, network = checked_policy(trainer)
+        weights, network = finite_policy(trainer)
         path = write_policy(
             checkpoint_at(self.folder, trainer.decisions).with_suffix(""),
             weights,
@@ -305,7 +305,8 @@ class Run(TrainingRun):
 
     def save_state(self) -> None:
         """Save everything that the rest of the run depends on."""
-        arrays, plain = checked_state(self.trainer)
+        finite_policy(self.trainer)
+        arrays, plain = self.trainer.state()
         pending = [*self.state.pending, *self.evaluation_queue.pending]
         state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
         save_state(self.folder / STATE, arrays, state)
@@ -338,20 +339,19 @@ def start(
     """
     check_eval_names(settings)
     trainer = _make_trainer(settings)
-    with naming_faults(type(trainer)):
-        run_callbacks = _callbacks(trainer, settings, callbacks)
-        check_eval_opponents(settings)
-        check_results(trainer, settings)
-        state = RunState(trainer={}, commands=[command or command_of(settings)])
-        notes = [*settings.notes]
-        if settings.init:
-            weights, state.init, note = load_warm_start(settings, trainer.network_card())
-            trainer.load_weights(weights)
-            notes.append(note)
-        lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
-        write_file(lock.folder / SETTINGS, settings.as_yaml())
-        run = Run(lock, settings, trainer, state, run_callbacks, note="; ".join(notes))
-        run.save()
+    run_callbacks = _callbacks(trainer, settings, callbacks)
+    check_eval_opponents(settings)
+    finite_policy(trainer)
+    state = RunState(trainer={}, commands=[command or command_of(settings)])
+    notes = [*settings.notes]
+    if settings.init:
+        weights, state.init, note = load_warm_start(settings, trainer.network_card())
+        trainer.load_weights(weights)
+        notes.append(note)
+    lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
+    write_file(lock.folder / SETTINGS, settings.as_yaml())
+    run = Run(lock, settings, trainer, state, run_callbacks, note="; ".join(notes))
+    run.save()
     return run
 
 
@@ -381,9 +381,7 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     trainer = _make_trainer(settings, parallel="ranks" in state.trainer)
     run = Run(lock, settings, trainer, state, _callbacks(trainer, settings, callbacks))
     try:
-        with naming_faults(type(trainer)):
-            trainer.restore(arrays, state.trainer)
-        check_counts(trainer)
+        trainer.restore(arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
             f"{folder / STATE}: does not fit the run's settings ({error_text(error)}); "

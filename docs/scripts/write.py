@@ -291,7 +291,7 @@ def _commands_page() -> str:
     parts = [
         "# Commands",
         "Made from the code by `make docs`; a command's `--help` prints the same. Every "
-        "command takes `--debug`, which shows the traceback of an error.",
+        "command takes `--debug`, which shows the traceback of every error.",
         ", ".join(f"[`{name}`](#{name})" for name in COMMANDS),
     ]
     for name, table in tables.items():

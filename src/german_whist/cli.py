@@ -219,7 +219,8 @@ def _run(words: list[str], signals: list[int]) -> int:
         print("stopped", file=sys.stderr)
         return 128 + (signals[-1] if signals else signal.SIGINT)
     except Exception as error:
-        show_traceback()
+        told = isinstance(error, (ValueError, OSError, MemoryError))
+        show_traceback(is_fault=not (told or signals))
         if signals:
             print(printable(f"stopped ({error})"), file=sys.stderr)
             return 128 + signals[-1]
@@ -238,7 +239,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, (ValueError, OSError)):
         return str(error)
     message = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return f"{message}; this is a fault of the program, and {_DEBUG_OPTION} shows where"
+    return f"{message}; this is a fault of the program, or of your own code that it runs"
 
 
 @contextmanager

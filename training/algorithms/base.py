@@ -30,6 +30,10 @@ MASK_IGNORED = (
 )
 
 
+class CallbackFailed(Exception):
+    """A callback of another package raised; the state is saved."""
+
+
 class TrainerState(Struct, forbid_unknown_fields=True):
     """Plain values of a saved state; those of a trainer are added in a subclass."""
 

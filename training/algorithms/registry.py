@@ -13,7 +13,6 @@ from ...common.settings import SettingsError
 from ..distributed import SINGLE_RANK, Ranks
 from ..settings import Settings
 from .base import Trainer, missing
-from .plugin_checks import naming_faults
 
 TRAINERS = Registry("german_whist.trainers", "trainer")
 # Settings are read, shown and checked without torch.
@@ -59,14 +58,13 @@ def make_trainer(
 ) -> Trainer:
     """Trainer of a session; `parallel`: for the saved state of several processes."""
     kind: Any = trainer_kind(settings.trainer)
-    with naming_faults(kind):
-        if ranks.is_only and not parallel:
-            return kind.from_settings(settings)
-        if not kind.several_ranks:
-            raise SettingsError(
-                f"trainer: {settings.trainer} trains in one process, and torchrun started "
-                f"{ranks.world_size}: start it without torchrun"
-            )
-        from .data_parallel import DataParallel
+    if ranks.is_only and not parallel:
+        return kind.from_settings(settings)
+    if not kind.several_ranks:
+        raise SettingsError(
+            f"trainer: {settings.trainer} trains in one process, and torchrun started "
+            f"{ranks.world_size}: start it without torchrun"
+        )
+    from .data_parallel import DataParallel
 
-        return DataParallel(kind, settings, ranks)  # type: ignore[arg-type]
+    return DataParallel(kind, settings, ranks)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import math
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -41,8 +42,7 @@ from ..rollout.tensor_state import (
     with_prefix,
 )
 from ..run_state import agent_from_weights
-from .base import MASK_IGNORED, Arrays, Trainer, TrainerState, torch_device
-from .plugin_checks import TrainerFault, method_of
+from .base import MASK_IGNORED, Arrays, CallbackFailed, Trainer, TrainerState, torch_device
 from .settings import SB3Settings
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class SB3Trainer(Trainer):
         )
         self.model.set_logger(Logger(None, []))
         self._state_before_fault: tuple[Arrays, JsonObject] | None = None
-        """State from which to resume if an opponent fails in the middle of a step."""
+        """State to resume from if an opponent or a callback fails in the middle of an iteration."""
 
     @classmethod
     def from_settings(cls, settings: SB3Settings) -> SB3Trainer:
@@ -274,7 +274,7 @@ class SB3Trainer(Trainer):
         state = self.state()
         try:
             self._learn()
-        except AgentFault:
+        except (AgentFault, CallbackFailed):
             self._state_before_fault = state
             raise
         timesteps = model.num_timesteps - before
@@ -433,9 +433,10 @@ def _naming_callbacks() -> Generator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        if method_of(BaseCallback, error) is None:
+        frames = walk_tb(error.__traceback__)
+        if not any(isinstance(frame.f_locals.get("self"), BaseCallback) for frame, _ in frames):
             raise
-        raise TrainerFault(
+        raise CallbackFailed(
             f"a callback of SB3 raised {error_text(error)} ({error_location(error)})"
         ) from error
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...common.plugins import Registry, error_location, error_text
-from ..algorithms.base import Trainer
+from ..algorithms.base import CallbackFailed, Trainer
 from ..run_state import EvaluationResult, RunState
 from ..settings import Settings
 
@@ -89,10 +89,6 @@ class Callback:
 
     def on_end(self, run: TrainingRun) -> None:
         """The session ends, by whatever cause."""
-
-
-class CallbackFailed(Exception):
-    """A callback of another package raised; the state is saved."""
 
 
 CALLBACKS = Registry("german_whist.callbacks", "callback")

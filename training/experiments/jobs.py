@@ -137,7 +137,7 @@ def _exit_status(work: Callable[[Job], None], job: Job) -> int:
     except RunStopped as stopped:  # the run has reported it
         return stopped.status
     except Exception as error:
-        show_traceback()
+        show_traceback(is_fault=not isinstance(error, (ValueError, OSError, MemoryError)))
         print(f"{type(error).__name__}: {error}")
         return 2
     return 0
