@@ -6,18 +6,6 @@
 
 from __future__ import annotations
 
-from .base import Agent, CannotPlay, agent_key, decision_streams
-from .player import Player
-from .registry import agent_names, as_agent, make_agent, register_agent
+from ..common.lazy import attach_stub
 
-__all__ = [
-    "Agent",
-    "CannotPlay",
-    "Player",
-    "agent_key",
-    "agent_names",
-    "as_agent",
-    "decision_streams",
-    "make_agent",
-    "register_agent",
-]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

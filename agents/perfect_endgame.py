@@ -109,7 +109,7 @@ class EndgamePlayer:
     def __init__(self, rules: Rules) -> None:
         self._record = rules.array()
         self._race = rules.race is not None
-        self.perfect = self.solves(rules)
+        self.perfect: bool = self.solves(rules)
         self._tablebases = growing_tablebases(rules) if self.perfect else []
         if self.perfect:
             kind = "races" if self._race else "endings"

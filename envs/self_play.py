@@ -103,7 +103,7 @@ class SelfPlayEnv:
         if any(each.observation == TEXT for each in all_options):
             raise ValueError(
                 "observation is 'text', which single environments have: give the texts of "
-                "view(index, seat), by german_whist.engine.text.position"
+                "view(index, seat), by german_whist.position_text"
             )
         ends = [self.num_envs * k // len(all_options) for k in range(len(all_options) + 1)]
         checked_threads(threads)

@@ -465,7 +465,7 @@ class SingleAgentMixin:
         if costs is not None and not self._takes_text:
             raise ValueError(
                 f"costs is {costs!r}, and single environments alone have costs: make one, or ask "
-                "german_whist.agents.costs.CostModel of views"
+                "german_whist.agents.CostModel of views"
             )
         self._costs: CostModel | None = None
         if costs is not None:

@@ -12,7 +12,7 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from german_whist import evaluate
-from german_whist.agents.external.sb3 import SB3Agent
+from german_whist.agents import SB3Agent
 from german_whist.envs import GermanWhistVecEnv, OpponentPool
 
 

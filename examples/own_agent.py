@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from german_whist import View, ladder
-from german_whist.agents import Agent
-from german_whist.agents.perfect_endgame import EndgamePlayer
+from german_whist.agents import Agent, EndgamePlayer
 
 
 class Saver(Agent):

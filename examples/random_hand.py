@@ -15,7 +15,7 @@ from PIL import Image
 
 from german_whist import german_whist_v0
 from german_whist.agents import Player
-from german_whist.envs.render.modes import Painter
+from german_whist.envs import Painter
 
 TEXT, SVG, PIXELS = Painter("ansi"), Painter("svg"), Painter("rgb_array")
 

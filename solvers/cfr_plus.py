@@ -17,6 +17,7 @@ from ..common.files import atomic_write
 from ..common.typing import Array
 from ..engine.rules import Rules, RulesLike, load_rules
 from .best_response import PublicTreeTraversal, Responses
+from .public_tree import PublicTree
 from .traversal import LEARN, RESPOND
 
 STATE_VERSION = 1
@@ -28,8 +29,8 @@ class CFRPlusSolver:
     def __init__(self, rules: RulesLike, threads: int | None = None) -> None:
         self.rules: Rules = load_rules(rules)
         self._traversal = PublicTreeTraversal(self.rules, threads)
-        self.tree = self._traversal.tree
-        self.iterations = 0
+        self.tree: PublicTree = self._traversal.tree
+        self.iterations: int = 0
         self.regrets: Array = np.zeros(self.tree.size, np.float32)
         self.strategy_sum: Array = np.zeros(self.tree.size, np.float32)
 

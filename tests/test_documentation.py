@@ -6,6 +6,8 @@ between them are empty. A block whose first line names a file is that file.
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import shlex
 import shutil
@@ -20,7 +22,7 @@ from german_whist.training.presets import load_settings, split_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "scripts"))
-from pages import PAGES, blocks, failures, lay_out, programs, run  # noqa: E402
+from pages import PAGES, blocks, failures, lay_out, program, programs, run  # noqa: E402
 
 sys.path.pop(0)
 
@@ -93,6 +95,35 @@ def test_failing_block_is_reported_with_its_line(tmp_path) -> None:
     assert failures([page]) == ["page.md:8: the example fails: ZeroDivisionError: division by zero"]
     page.write_text("# A page\n\n```python\none = 1\n```\n")
     assert failures([page]) == []
+
+
+PUBLIC = ("agents", "engine", "engine.endgame", "envs", "evaluation", "training")
+
+
+def imported_names(program: str) -> Iterator[tuple[str, str]]:
+    """Modules of the package that a program imports from, with the names."""
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "german_whist":
+            yield from ((node.module or "", name.name) for name in node.names)
+
+
+def test_pages_and_examples_import_public_names_alone() -> None:
+    public = {"german_whist", *(f"german_whist.{name}" for name in PUBLIC)}
+    texts = {page: program(page) for page in [*PAGES, *ROOT.glob("docs/interop/*.md")]}
+    for pattern in ("examples/*.py", "docs/interop/*_example.py", "docs/plugin/*.py"):
+        texts |= {path: path.read_text(encoding="utf-8") for path in ROOT.glob(pattern)}
+    found = {
+        (path.name, module, name)
+        for path, text in texts.items()
+        for module, name in imported_names(text)
+        if module.split(".")[1:2] not in (["table"], ["three_player"])
+    }
+    assert len(found) > 50
+    for page, module, name in found:
+        assert module in public, f"{page} imports from {module}"
+        names = importlib.import_module(module).__all__
+        is_public = name in names or f"{module}.{name}" in public
+        assert is_public, f"{page} imports {module}.{name}"
 
 
 # -- commands

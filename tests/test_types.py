@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import german_whist
-from german_whist import agents, envs
+from german_whist import agents, engine, envs, training
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "scripts"))
@@ -178,11 +178,15 @@ def test_pyright_checks_option_names_in_a_users_file(
 def test_every_public_name_has_a_known_type(tmp_path: Path) -> None:
     told = pyright("--verifytypes", "german_whist", "--ignoreexternal", cwd=tmp_path)
     symbols = {each["name"]: each for each in told["typeCompleteness"]["symbols"]}
-    # PettingZoo has no types, so a class on top of one of its own is never known as a whole.
-    beyond = {"german_whist.german_whist_v0", "german_whist.envs.german_whist_v0"}
+    # PettingZoo and OpenSpiel have no types, so a class on top of theirs is never known as a whole.
+    beyond = {
+        "german_whist.german_whist_v0",
+        "german_whist.envs.german_whist_v0",
+        "german_whist.envs.open_spiel_game",
+    }
     public = {
         f"{module.__name__}.{name}"
-        for module in (german_whist, agents, envs)
+        for module in (german_whist, agents, engine, envs, training)
         for name in module.__all__
         if not name.startswith("_")
     } - beyond

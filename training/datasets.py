@@ -6,7 +6,7 @@ A data set is a folder. `dataset.json` describes it, and each `hands-00000.npz` 
 of some hands in the order of play, a row each. No deal occurs twice. A row has what the player to
 move may know; what it may not know is in columns whose names begin with `hidden_`.
 
->>> from german_whist.training.datasets import generate_dataset
+>>> from german_whist import generate_dataset
 >>> dataset = generate_dataset(["champion", "counting"], "data", hands=100)
 >>> data = dataset.read("observation", "action_mask", "action")
 >>> len(data["action"])
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -31,6 +31,7 @@ from msgspec import Meta, Struct
 
 from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.calls import call_agent, naming_faults
+from ..agents.checkpoints.schema import LayoutName
 from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open
 from ..agents.registry import check_agents, common_rules, make_agent, parse_agent_name
@@ -85,8 +86,9 @@ class Column:
         return np.dtype(self.dtype).itemsize * (self.stored_shape or (1,))[0]
 
 
-VALUE, COST, HIDDEN_HAND = "value", "endgame_cost", "hidden_opponent_hand"
-EXTRAS = (VALUE, COST, HIDDEN_HAND)
+ExtraName = Literal["value", "endgame_cost", "hidden_opponent_hand"]
+EXTRAS: tuple[ExtraName, ...] = get_args(ExtraName)
+VALUE, COST, HIDDEN_HAND = EXTRAS
 
 
 def columns_of(rules: Rules, extras: Sequence[str] = EXTRAS) -> dict[str, Column]:
@@ -135,9 +137,9 @@ class DatasetCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     hands: Annotated[int, Meta(ge=1, le=10**12)]
     seed: int
     """Of the deals, which have the numbers from 0."""
-    layout: Literal[SUIT_ORDERS]  # type: ignore[valid-type]
+    layout: LayoutName
     layout_version: int = OBSERVATION_VERSION
-    extras: tuple[Literal[EXTRAS], ...] = ()  # type: ignore[valid-type]
+    extras: tuple[ExtraName, ...] = ()
 
     def __post_init__(self) -> None:
         checked_seed(self.seed)
@@ -190,14 +192,14 @@ class Dataset:
     """A folder that `generate_dataset` wrote."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
         path = self.folder / CARD
         if not path.is_file():
             raise ValueError(f"{folder}: is no data set: there is no {CARD} in it")
         remedy = "make the data set anew"
         content = read_json(path.read_bytes(), path, remedy, ValueError)
         self.card: DatasetCard = convert(content, DatasetCard, path, remedy, ValueError)
-        self.columns = columns_of(self.card.loaded_rules, self.card.extras)
+        self.columns: dict[str, Column] = columns_of(self.card.loaded_rules, self.card.extras)
 
     @property
     def written(self) -> set[int]:

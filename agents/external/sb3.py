@@ -18,7 +18,7 @@ from ...common.trust import check_trusted
 from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.spec import spec_of
 from ...engine.rules import Match, RulesLike, load_rules
-from ..base import Array, CannotPlay
+from ..base import Array, CannotPlay, ModelFile
 from ..options import parse_options
 from .policies import FileOptions, PolicyAgent, TrainedOn, file_of, with_layout
 
@@ -56,7 +56,7 @@ class SB3Agent(PolicyAgent):
         if isinstance(source, str):
             model = _model(source, named.algorithm, named.trusted)
             origin, name, network = source, f"sb3:{source}", model.policy
-            self.checkpoints = (file_of(source),)
+            self.checkpoints: tuple[ModelFile, ...] = (file_of(source),)
         else:
             model, origin = source, f"the model of {type(source).__name__}"
             name, network = type(source).__name__, _copy_of(model.policy)

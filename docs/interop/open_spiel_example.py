@@ -15,7 +15,7 @@ from open_spiel.python.algorithms.ismcts import ISMCTSBot
 from open_spiel.python.algorithms.mcts import RandomRolloutEvaluator
 
 from german_whist import View, load_agent
-from german_whist.envs.open_spiel import open_spiel_game
+from german_whist.envs import open_spiel_game
 
 RULES, SIMULATIONS = "2x4-h2", 100
 TOLERANCE = 0.1

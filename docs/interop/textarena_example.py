@@ -9,8 +9,7 @@ from typing import Any
 
 import textarena as ta
 
-from german_whist import german_whist_v0
-from german_whist.engine.text.position import legal_text
+from german_whist import german_whist_v0, legal_text
 
 AGENTS = ("player_0", "player_1")
 

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from german_whist import PolicyAgent
-from german_whist.training.callbacks.base import Callback, TrainingRun
-from german_whist.training.run_state import EvaluationResult
+from german_whist.training import Callback, EvaluationResult, TrainingRun
 
 Array = npt.NDArray[Any]
 

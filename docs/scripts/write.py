@@ -145,14 +145,14 @@ suits clubs, diamonds, hearts, spades and ranks two to ace.
 {_spec_table(OBSERVATION_SPEC)}
 
 Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_SPEC.size} values in all.
-`german_whist.engine.observation.spec.spec_of(rules)` returns the specification of a rule set.
+`german_whist.engine.spec_of(rules)` returns the specification of a rule set.
 
 {_spec_table(EXCHANGE_SPEC, OBSERVATION_SPEC.size)}
 
 ## The rules
 
 A network for several rule sets gets some of these {RULE_SPEC.size} features of the rules as \
-further input (`german_whist.engine.observation.rule_features`):
+further input (`german_whist.engine.rule_features(rules)`):
 
 {_spec_table(RULE_SPEC)}
 

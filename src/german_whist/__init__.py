@@ -9,36 +9,12 @@ listed in `__init__.pyi`.
 
 from __future__ import annotations
 
-import ast
-import importlib
-from pathlib import Path
-from typing import Any
-
+from .common.lazy import attach_stub
 from .registration import register_environments
 
 __version__ = "0.1.0"
 
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text("utf-8"))
-_MODULE_BY_NAME = {
-    name.name: statement.module
-    for statement in _STUB.body
-    if isinstance(statement, ast.ImportFrom)
-    for name in statement.names
-}
-
-__all__ = ["__version__", *sorted(_MODULE_BY_NAME)]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_BY_NAME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_MODULE_BY_NAME[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+__all__ += ["__version__"]
 
 register_environments()

@@ -3,6 +3,7 @@
 from .agents.external.policies import PolicyAgent as PolicyAgent
 from .agents.networks.network_inputs import network_inputs as network_inputs
 from .agents.registry import load_agent as load_agent
+from .agents.tabular.strategy import write_strategy as write_strategy
 from .engine.batch.results import StepResult as StepResult
 from .engine.cards import KEEP as KEEP
 from .engine.cards import TAKE_BLIND as TAKE_BLIND
@@ -28,16 +29,25 @@ from .engine.rules import Rules as Rules
 from .engine.rules import RulesError as RulesError
 from .engine.rules import load_rules as load_rules
 from .engine.rules import named_rules as named_rules
+from .engine.text.answers import parse_answer as parse_answer
+from .engine.text.position import legal_text as legal_text
+from .engine.text.position import position_text as position_text
+from .engine.text.position import prompt as prompt
 from .engine.view import View as View
 from .envs import german_whist_v0 as german_whist_v0
 from .envs.self_play import SelfPlayEnv as SelfPlayEnv
 from .evaluation import evaluate as evaluate
 from .evaluation import ladder as ladder
+from .evaluation.exploitability.exact import measure_exploitability as measure_exploitability
+from .solvers.cfr_plus import CFRPlusSolver as CFRPlusSolver
 from .three_player import german_whist_three_v0 as german_whist_three_v0
 from .training.api import train as train
 from .training.api import train_on as train_on
+from .training.datasets import Dataset as Dataset
+from .training.datasets import generate_dataset as generate_dataset
 from .training.experiments.compare import compare as compare
 from .training.experiments.seeds import train_seeds as train_seeds
+from .training.export.export import export_onnx as export_onnx
 from .training.load_policy import load_policy as load_policy
 
 __version__: str

@@ -37,7 +37,7 @@ def trainer_kind(name: str) -> type[Trainer]:
     if not isinstance(trainer, type) or not issubclass(trainer, Trainer):
         raise SettingsError(
             f"trainer: {name} is no trainer: it has to be a subclass of "
-            "german_whist.training.algorithms.base.Trainer"
+            "german_whist.training.Trainer"
         )
     return trainer
 

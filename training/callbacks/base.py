@@ -20,7 +20,10 @@ class TrainingRun:
     """A run, as callbacks see it."""
 
     def __init__(self, folder: Path, settings: Settings, trainer: Trainer, state: RunState) -> None:
-        self.folder, self.settings, self.trainer, self.state = folder, settings, trainer, state
+        self.folder: Path = folder
+        self.settings: Settings = settings
+        self.trainer: Trainer = trainer
+        self.state: RunState = state
         self.callbacks: list[Callback] = []
         self.stop_reason: str | None = None
         """Why a callback ended the run."""

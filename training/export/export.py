@@ -28,6 +28,7 @@ from ...agents.checkpoints import (
     strip_critic,
     write_checkpoint,
 )
+from ...agents.checkpoints.bundled import network_for
 from ...common.files import check_writable, write_file
 from ...common.markup import markdown_block, markdown_table, markdown_text
 from ...common.suggestions import not_installed
@@ -148,12 +149,13 @@ def export_onnx(
 ) -> tuple[float, dict[str, str]]:
     """Write a checkpoint as ONNX, checked against torch; `rules` choose one of several sets.
 
-    Returns the largest difference of the graph's logits from torch's, and its metadata.
+    `source` is a path, or the name of a champion. Returns the largest difference of the graph's
+    logits from torch's, and its metadata.
     """
     for package, extra in (("onnx", "onnx"), ("torch", "train")):
         if find_spec(package) is None:
             raise ValueError(not_installed("an export to ONNX", package, extra))
-    checkpoint = read_checkpoint(source)
+    checkpoint = read_checkpoint(network_for(resolve_rules(rules or "classic"), source))
     if checkpoint.card.network.kind == "table":
         raise ValueError(f"{checkpoint.path}: is a table; only networks are written as ONNX")
     chosen, *more = checkpoint.rules if rules is None else [resolve_rules(rules)]
