@@ -171,8 +171,8 @@ def test_table_of_wrong_size_is_refused(tmp_path: Path) -> None:
     [
         ("hands", "many", "hands is 'many'"),
         ("decisions", -1, "decisions is -1"),
-        ("regrets", np.nan, "regrets holds numbers that are not finite"),
-        ("strategy_sum", np.inf, "strategy_sum holds numbers that are not finite"),
+        ("regrets", np.nan, r"regrets has to be \(\d+,\) finite numbers"),
+        ("strategy_sum", np.inf, r"strategy_sum has to be \(\d+,\) finite"),
     ],
 )
 def test_cfr_refuses_a_wrong_state(name: str, value: Any, message: str) -> None:

@@ -113,7 +113,7 @@ def test_example_learns(folder: Path) -> None:
     [
         ("hands", -1, "hands is -1"),
         ("decisions", None, "decisions is None"),
-        ("policy.bias", np.full(52, np.nan), r"policy.bias has to be \(52,\) finite numbers"),
+        ("bias", np.full(52, np.nan), r"bias has to be \(52,\) finite numbers"),
         ("baseline", np.zeros(1), "baseline has to be"),
     ],
 )

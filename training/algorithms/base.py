@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from ...agents.checkpoints.schema import Count, NetworkCard
+from ...common.schema import convert
 from ...common.settings import SettingsError
 from ...common.suggestions import not_installed
 from ...common.threads import usable_threads
@@ -21,6 +22,7 @@ from ...common.typing import Array, JsonObject
 from ...common.typing import Arrays as Arrays
 from ...engine.batch.cuda_backend import NoDevice, check_device
 from ..settings import Settings
+from .attribute_state import attribute_state, restore_attributes
 
 _PACKAGES = ("torch", "sb3_contrib", "stable_baselines3")
 
@@ -48,15 +50,21 @@ class Trainer(ABC):
     """Structure of the settings."""
     several_ranks: ClassVar[bool] = False
     """Whether it trains in several processes; then `from_settings` takes `Ranks` as well."""
+    state_attributes: ClassVar[tuple[str, ...]] = ()
+    """Names of the attributes that `state` saves, beside `decisions` and `hands`.
+
+    They hold numbers, arrays and random generators of NumPy, modules and optimizers of torch (but
+    not the optimizer's learning rate), or environments that were reset.
+    """
     callback_kinds: ClassVar[tuple[type, ...]] = ()
     """Base classes of the callbacks that `add_callback` takes."""
 
     def __init__(self, settings: Any) -> None:
-        self.settings = settings
-        self.decisions = 0
+        self.settings: Any = settings
+        self.decisions: int = 0
         """Decisions of the learner so far."""
-        self.hands = 0
-        self.stopped = False
+        self.hands: int = 0
+        self.stopped: bool = False
         """Whether a callback of the trainer ended the training before its budget."""
 
     @classmethod
@@ -81,15 +89,28 @@ class Trainer(ABC):
     def network_card(self) -> NetworkCard:
         """Inputs and architecture of the network, for a checkpoint's card."""
 
-    @abstractmethod
-    def state(self) -> tuple[Arrays, JsonObject]:
-        """All that the rest of the training depends on: arrays, and values that JSON holds."""
+    # -- optional
 
-    @abstractmethod
+    def state(self) -> tuple[Arrays, JsonObject]:
+        """All that the rest of the training depends on: arrays, and values that JSON holds.
+
+        By default the counts and `state_attributes`.
+        """
+        if not self.state_attributes:
+            raise NotImplementedError(
+                f"{type(self).__name__} names no state_attributes: name those that a resumed run "
+                "needs, as in state_attributes = ('network', 'optimizer'), or write state and "
+                "restore"
+            )
+        arrays, plain = attribute_state(self, self.state_attributes)
+        return arrays, {**plain, "decisions": self.decisions, "hands": self.hands}
+
     def restore(self, arrays: Arrays, plain: JsonObject) -> None:
         """Restore what `state` gave; raise ValueError if it does not fit."""
-
-    # -- optional
+        counts = {name: plain.get(name) for name in TrainerState.__struct_fields__}
+        state = convert(counts, TrainerState, "trainer")
+        restore_attributes(self, self.state_attributes, arrays, plain)
+        self.decisions, self.hands = state.decisions, state.hands
 
     def load_weights(self, weights: Mapping[str, Array]) -> None:
         """Load the weights of a checkpoint, whose shapes fit."""

@@ -8,13 +8,11 @@ import numpy as np
 
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.jit.compiler import warm_up
-from ...common.schema import convert
 from ...common.settings import PositiveInt, SettingsError, doc
-from ...common.typing import JsonObject
 from ...solvers.mccfr import new_mccfr, run_iterations
 from ...solvers.public_tree import MAX_CARDS, public_tree, why_no_public_tree
 from ..settings import Settings
-from .base import Arrays, Trainer, TrainerState
+from .base import Arrays, Trainer
 
 MAX_CELLS = 20_000_000
 _FIT = "2x4-h2, 2x5-h3, 3x4-h4 and 2x5-h2 are small enough"
@@ -83,6 +81,7 @@ class CFR(Trainer):
 
     settings_kind = CFRSettings
     settings: CFRSettings
+    state_attributes = "regrets", "strategy_sum"
 
     def __init__(self, settings: CFRSettings) -> None:
         super().__init__(settings)
@@ -94,6 +93,7 @@ class CFR(Trainer):
                 f"and {MAX_CELLS:,} are the most: {_FIT}"
             )
         self.mccfr = new_mccfr(options, tree, settings.seed)
+        self.regrets, self.strategy_sum = self.mccfr.regrets, self.mccfr.strategy_sum
         warm_up("MCCFR", "solvers", lambda: run_iterations(self.mccfr, 0, 0, 1.0, np.zeros(2)))
 
     def iterate(self) -> dict[str, float]:
@@ -110,26 +110,8 @@ class CFR(Trainer):
 
     def policy_weights(self) -> Arrays:
         """The average strategy."""
-        largest = max(np.float32(1), self.mccfr.strategy_sum.max())
-        return {"cells": self.mccfr.strategy_sum / largest}
+        largest = max(np.float32(1), self.strategy_sum.max())
+        return {"cells": self.strategy_sum / largest}
 
     def network_card(self) -> NetworkCard:
-        return NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=len(self.mccfr.regrets))
-
-    def _tables(self) -> Arrays:
-        return {"regrets": self.mccfr.regrets, "strategy_sum": self.mccfr.strategy_sum}
-
-    def state(self) -> tuple[Arrays, JsonObject]:
-        return self._tables(), {"decisions": self.decisions, "hands": self.hands}
-
-    def restore(self, arrays: Arrays, plain: JsonObject) -> None:
-        state = convert(plain, TrainerState, "trainer")
-        for name, table in self._tables().items():
-            if arrays[name].shape != table.shape:
-                raise ValueError(
-                    f"{name} has {len(arrays[name]):,} numbers, and not {len(table):,}"
-                )
-            if not np.isfinite(arrays[name]).all():
-                raise ValueError(f"{name} holds numbers that are not finite")
-            table[:] = arrays[name]
-        self.decisions, self.hands = state.decisions, state.hands
+        return NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=len(self.regrets))
