@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 from german_whist.common.markup import markdown_table
 
 ROUNDS = 5
+RATIOS = ("times", "%")
+"""Units of what two measurements of one machine have between them."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,16 @@ class Row:
     value: float
     unit: str
     target: float | None = None
-    """Minimum, or with `at_most` the maximum."""
+    """Minimum of a ratio, or with `at_most` the maximum."""
     at_most: bool = False
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.target is not None and self.unit not in RATIOS:
+            raise ValueError(
+                f"{self.name} has a target of {self.target} {self.unit}: a slower machine would "
+                "miss it, so give ratios alone a target"
+            )
 
     @property
     def reached(self) -> bool | None:
@@ -103,7 +113,7 @@ def table(rows: list[Row]) -> str:
 
 
 def machine() -> dict[str, object]:
-    """Hardware and versions."""
+    """Date, hardware and versions."""
     import platform
     import sys
 
@@ -112,6 +122,7 @@ def machine() -> dict[str, object]:
     from german_whist.common.provenance import processor
 
     return {
+        "date": date.today().isoformat(),
         "processor": processor(),
         "cores": os.cpu_count(),
         "system": platform.platform(),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from german_whist.common.markup import markdown_table
 from german_whist.common.settings import format_value
@@ -24,6 +25,7 @@ sys.path.append(str(ROOT))  # the benchmarks are not installed
 from benchmarks import analyst  # noqa: E402
 
 PUBLISHED = ROOT / "configs" / "benchmark" / "published.jsonl"
+SPEED = ROOT / "benchmarks" / "results" / "speed.jsonl"
 OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
 
 TIMED_DECK = "2x5-h3"
@@ -46,7 +48,33 @@ def tables() -> dict[str, str]:
         "changed-settings": changed_settings(published, others),
         "lowest-exploitability": lowest_exploitability(published, others, decks),
         "analyst": analyst.report(read_lines(analyst.OUT)),
+        "speed": speed(read_lines(SPEED)),
     }
+
+
+def speed(lines: list[dict[str, Any]]) -> str:
+    """Speeds and ratios, a column for each date and machine, and the range of all."""
+    values: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in lines:
+        values[line["measured"]][f"{line['date']}, {line['machine']}"] = line["value"]
+    columns = sorted({column for by_column in values.values() for column in by_column})
+    rows = [
+        [
+            name,
+            *(amount_or_ratio(by_column.get(column)) for column in columns),
+            " to ".join(amount_or_ratio(end(by_column.values())) for end in (min, max)),
+        ]
+        for name, by_column in values.items()
+    ]
+    return _numbers(["measured", *columns, "range"], rows)
+
+
+def amount_or_ratio(value: float | None) -> str:
+    if value is None:
+        return ""
+    if value < 100:
+        return f"{value:.1f} ×"
+    return f"{value / 1e6:.3g} M" if value >= 1e6 else f"{value:,.0f}"
 
 
 def runs_in(path: Path) -> Runs:
@@ -56,7 +84,7 @@ def runs_in(path: Path) -> Runs:
     return found
 
 
-def read_lines(path: Path) -> list[dict[str, float]]:
+def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
