@@ -151,35 +151,63 @@ class Run(TrainingRun):
         return path
 
     def _iterate_to_the_end(self) -> None:
-        settings, trainer, state = self.settings, self.trainer, self.state
-        started = time.monotonic() - state.seconds
-        while self._evaluate_and_continue():
-            self._check_signal()
-            before, began = trainer.decisions, time.monotonic()
-            self._iterating = True
-            processor_began = time.process_time()
-            metrics = trainer.iterate()
-            check_metrics(metrics, trainer.decisions)
-            # NumPy's integers are no JSON.
-            trainer.decisions, trainer.hands = int(trainer.decisions), int(trainer.hands)
-            processor_seconds = time.process_time() - processor_began
-            self._iterating = False
-            state.seconds = time.monotonic() - started
-            if trainer.stopped:
-                self.report(f"a callback ended the training after {trainer.decisions:,} decisions")
+        started = time.monotonic() - self.state.seconds
+        while True:
+            self._evaluate_what_is_due()
+            if self._is_over():
                 break
-            now = trainer.decisions
-            if metrics:
-                speed = (now - before) / max(time.monotonic() - began, 1e-9)
-                metrics.setdefault("decisions_per_second", speed)
-            # The budget's last checkpoint is evaluated after the loop, and more thoroughly.
-            passed = _passed(before, now, settings.eval_every)
-            state.due = passed and now < settings.decisions
-            self._log_iteration(metrics, processor_seconds)
             self._check_signal()
-            if _passed(before, now, settings.save_every) or state.due:
-                self.save()
+            self._iterate(started)
+            if self.trainer.stopped:
+                break
+        self.state.seconds = time.monotonic() - started
+        if reason := self._why_over():
+            self.report(reason)
+
+    def _iterate(self, started: float) -> None:
+        """One iteration of the trainer, its metrics, and a saved state if one is due."""
+        settings, trainer, state = self.settings, self.trainer, self.state
+        before, began = trainer.decisions, time.monotonic()
+        self._iterating = True
+        processor_began = time.process_time()
+        metrics = trainer.iterate()
+        check_metrics(metrics, trainer.decisions)
+        # NumPy's integers are no JSON.
+        trainer.decisions, trainer.hands = int(trainer.decisions), int(trainer.hands)
+        processor_seconds = time.process_time() - processor_began
+        self._iterating = False
         state.seconds = time.monotonic() - started
+        if trainer.stopped:
+            return
+        now = trainer.decisions
+        if metrics:
+            speed = (now - before) / max(time.monotonic() - began, 1e-9)
+            metrics.setdefault("decisions_per_second", speed)
+        # The budget's last checkpoint is evaluated after the loop, and more thoroughly.
+        passed = _passed(before, now, settings.eval_every)
+        state.evaluation_due = passed and now < settings.decisions
+        self._log_iteration(metrics, processor_seconds)
+        self._check_signal()
+        if _passed(before, now, settings.save_every) or state.evaluation_due:
+            self.save()
+
+    def _is_over(self) -> bool:
+        """Whether the budget, the time limit or a callback ends the run here."""
+        settings = self.settings
+        is_late = settings.max_minutes > 0 and self.seconds > 60 * settings.max_minutes
+        is_done = self.trainer.decisions >= settings.decisions
+        return is_done or is_late or self.stop_reason is not None
+
+    def _why_over(self) -> str:
+        """Why the run ended before its budget, as a sentence; empty after the whole budget."""
+        settings, done = self.settings, self.trainer.decisions
+        if self.trainer.stopped:
+            return f"a callback ended the training after {done:,} decisions"
+        if done >= settings.decisions:
+            return ""
+        if self.stop_reason is None:
+            return f"the time limit of {settings.max_minutes:g} minutes is reached"
+        return f"ended after {done:,} decisions: {self.stop_reason}"
 
     def _check_signal(self) -> None:
         if self._signals.received is not None:
@@ -206,28 +234,20 @@ class Run(TrainingRun):
             if path.exists():
                 self.evaluation_queue.submit(path)
 
-    def _evaluate_and_continue(self) -> bool:
-        """Whether to go on, after evaluations that are finished or due; reports why not."""
-        settings, done = self.settings, self.trainer.decisions
+    def _evaluate_what_is_due(self) -> None:
+        """Record evaluations that have ended, and begin that of a checkpoint that is due."""
+        settings = self.settings
         for path, results in self.evaluation_queue.finished():
             self._record(path, results)
-        if self.state.due:
-            path = self._write_due_checkpoint()
-            # Early stopping needs the result now, or a run would not end where it would again.
-            if settings.eval_mode == "sync" or settings.patience:
-                self._evaluate(path, settings.eval_opponents, settings.eval_hands)
-            else:
-                self.evaluation_queue.submit(path)
-            self.state.due = False
-        if done >= settings.decisions:
-            return False
-        if settings.max_minutes and self.seconds > 60 * settings.max_minutes:
-            self.report(f"the time limit of {settings.max_minutes:g} minutes is reached")
-            return False
-        if self.stop_reason is not None:
-            self.report(f"ended after {done:,} decisions: {self.stop_reason}")
-            return False
-        return True
+        if not self.state.evaluation_due:
+            return
+        path = self._write_due_checkpoint()
+        # Early stopping needs the result now, or a run would not end where it would again.
+        if settings.eval_mode == "sync" or settings.patience:
+            self._evaluate(path, settings.eval_opponents, settings.eval_hands)
+        else:
+            self.evaluation_queue.submit(path)
+        self.state.evaluation_due = False
 
     def _log_iteration(self, metrics: Mapping[str, float], processor_seconds: float) -> None:
         before = self.rows[-1].get("processor_seconds", 0.0) if self.rows else 0.0
@@ -253,12 +273,12 @@ class Run(TrainingRun):
         path = self._write_due_checkpoint()
         opponents = (*settings.eval_opponents, *settings.final_eval_opponents)
         self._evaluate(path, opponents, settings.final_eval_hands)
-        self.state.due = False
+        self.state.evaluation_due = False
         return path
 
     def _write_due_checkpoint(self) -> Path:
         # Until it is evaluated or submitted: a run that ends before is resumed by evaluating.
-        self.state.due = True
+        self.state.evaluation_due = True
         return self._write_checkpoint()
 
     def _write_checkpoint(self) -> Path:

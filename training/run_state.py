@@ -34,7 +34,7 @@ from ..common.typing import Array, JsonObject
 from ..engine.rules import Rules
 from .settings import Settings
 
-STATE_FORMAT = 6
+STATE_FORMAT = 7
 
 
 class EvaluationResult(Measurement, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class RunState(Struct, forbid_unknown_fields=True):
     """Commands that have trained the policy."""
     init: Origin | None = None
     """Checkpoint from whose weights the run began."""
-    due: bool = False
+    evaluation_due: bool = False
     """Whether the current policy is to be evaluated next."""
     pending: list[Count] = []
     """Checkpoints that are still to be evaluated, by their decisions."""

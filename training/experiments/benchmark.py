@@ -326,7 +326,7 @@ class HalvedBudgets(Callback):
         budget, now = run.settings.decisions, run.trainer.decisions
         halves = [budget / 2**k for k in range(1, self._count)]
         if now < budget and any(self._before < point <= now for point in halves):
-            run.state.due = True
+            run.state.evaluation_due = True
         self._before = now
 
 
