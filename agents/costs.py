@@ -175,11 +175,12 @@ class CostModel:
 def exact_payoffs(view: View) -> dict[int, int] | None:
     """What each legal card of an open ending pays with perfect play; None in other views."""
     rules = view.rules
-    if view.phase == "choose" or (rules.race is not None and rules.contract != "high"):
+    low_race = rules.race is not None and rules.contract != "high"
+    if view.phase == "choose" or low_race or not rules.more_tricks_pay:
         return None
     try:
         if rules.race is not None:
-            return {int(card): payoff for card, payoff in race_moves_of(view).items()}
+            return {int(card): paid for card, paid in race_moves_of(view).items()}
         tricks = moves_of(view)
     except NotOpenError:
         return None

@@ -2,7 +2,7 @@
 """Perfect endgames of agents: where all cards are known, an optimal card replaces the policy's.
 
 Of the cards that win the most tricks (in a low contract the fewest) it plays the lowest; in a
-race, the policy's card if it keeps the result, else the lowest that does.
+race, the policy's card if it pays as much as the best, else the lowest that does.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from ..common.jit.compiler import jit, warm_up
 from ..common.typing import Array
 from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
-from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, VIEW
+from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, MARGIN, VIEW
 from ..engine.endgame import Ending, Race, Scratch, Tablebase, best_card_compiled, solve_race_moves
 from ..engine.endgame.game_values import growing_tablebases
 from ..engine.endgame.index import MAX_CARDS
 from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import thread_scratch
-from ..engine.play import Record, row
+from ..engine.play import Record, more_tricks_pay, row
 from ..engine.rules import Rules
 
 
@@ -28,7 +28,7 @@ def is_open(rules: Record, view: Record) -> bool:
     """Whether the player to move knows every card, and the ending is small enough to solve."""
     if rules.set_aside > 0 or view.stock_left > 0 or view.to_move == 0 or view.phase == CHOOSE:
         return False
-    if rules.race > 0 and rules.contract != HIGH:
+    if not more_tricks_pay(rules) or (rules.race > 0 and rules.contract != HIGH):
         return False
     return popcount(view.hand) <= MAX_CARDS and np.int64(view.opponent_hand_size) <= MAX_CARDS
 
@@ -75,7 +75,8 @@ def _improve_races(
             continue
         opponent = view.unseen | view.opponent_known
         led = np.int64(view.led) if view.phase == FOLLOW else -1
-        race_state = Race(race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1]))
+        own_needs, other_needs = race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1])
+        race_state = Race(own_needs, other_needs, first.pay == MARGIN)
         trump = np.int64(view.trump)
         solve_race_moves(
             tablebase, scratch, Ending(view.hand, opponent, trump, led), race_state, ends
@@ -87,7 +88,7 @@ def _improve_races(
 
 @jit
 def _lowest_that_keeps(ends: np.ndarray, preferred: int, trump: int) -> int:
-    """The preferred card if it keeps the result, else the lowest that does; -1: no preference."""
+    """The preferred card if it is one of the best, else the lowest of these; -1: no preference."""
     best, best_place = preferred, 1000
     for card in range(N_CARDS):
         if ends[card] == NOT_LEGAL or (best >= 0 and ends[card] < ends[best]):
@@ -103,7 +104,8 @@ class EndgamePlayer:
     """Perfect play after the stock is gone, for rule sets whose endings are solved.
 
     An action of -1 stands for no preference. Without effect if cards are set aside, which
-    leaves the endgame hidden, and in a race with a low contract, which is not searched.
+    leaves the endgame hidden, in a race with a low contract, which is not searched, and where a
+    slam pays less than one trick fewer, so that more tricks are not always better.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -120,7 +122,8 @@ class EndgamePlayer:
     @staticmethod
     def solves(rules: Rules) -> bool:
         """Whether open endings of these rules are solved."""
-        return rules.open_endgame and not (rules.race is not None and rules.contract != "high")
+        low_race = rules.race is not None and rules.contract != "high"
+        return rules.open_endgame and rules.more_tricks_pay and not low_race
 
     def replace_probabilities(self, views: Array, probs: Array) -> None:
         """Give probability 1 to an optimal card in views of open endings."""

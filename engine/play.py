@@ -383,6 +383,20 @@ def payoff_of_tricks(rules: Record, low: int, own_tricks: int, other_tricks: int
 
 
 @jit
+def race_pay(rules: Record) -> int:
+    """What the winner of a race is paid, or with `margin` for each trick of the margin."""
+    race = np.int64(rules.race)
+    return payoff_of_tricks(rules, 0, race, race - 1)
+
+
+@jit
+def more_tricks_pay(rules: Record) -> bool:
+    """Whether more counting tricks never pay less, as they do if a slam pays little."""
+    slam, book = np.int64(rules.slam_pay), np.int64(rules.book)
+    return rules.race > 0 or slam == 0 or slam >= np.int64(rules.counting) - 1 - book
+
+
+@jit
 def payoff(rules: Record, game: Record, seat: int) -> int:
     """Payoff of a seat; the opponent's is its negative."""
     own_tricks, other_tricks = np.int64(game.tricks[seat]), np.int64(game.tricks[1 - seat])

@@ -213,6 +213,13 @@ class Rules:
         return self.slam_pay if self.race else max(most - 1 - self.effective_book, self.slam_pay)
 
     @property
+    def more_tricks_pay(self) -> bool:
+        """Whether more counting tricks never pay less, as they do if a slam pays little."""
+        if self.slam_pay is None or self.race is not None:
+            return True
+        return self.slam_pay >= self.counting_tricks - 1 - self.effective_book
+
+    @property
     def decided_hands_pay(self) -> bool:
         """Whether every hand with unequal counting tricks pays something."""
         majority = self.counting_tricks // 2 + 1

@@ -3,10 +3,11 @@
 
 Where a hand only has to be won, one zero-window query to the solver is enough; where it pays by
 the trick, the number of tricks is solved; a race is solved as a race. Optimal play for the number
-of tricks is optimal for every payoff, as no payoff falls with more tricks (low contracts: fewer).
+of tricks is optimal for every payoff that does not fall with more tricks (low contracts: fewer).
 
 Hands of more than thirteen cards have to be played down first, and so do races that may last more
-than `LONG_RACE` further tricks: searching them in every determinization would take too long.
+than `LONG_RACE` further tricks: searching them in every determinization would take too long. Where
+a slam pays less than one trick fewer, hands are played to their end.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ import numpy as np
 
 from ...common.jit.compiler import inline_ir, jit
 from ...engine.bitset import NO_CARDS, ONE, bit, highest, lowest, popcount, suit_set
-from ...engine.dtypes import FOLLOW, LEAD, WIN
+from ...engine.dtypes import FOLLOW, LEAD, MARGIN, WIN
 from ...engine.endgame import Ending, Race, Scratch, Tablebase, solve_race
 from ...engine.endgame.index import MAX_CARDS, index_hands
 from ...engine.endgame.search import Node, leader_points, reaches, tablebase_points
 from ...engine.play import (
     Record,
     legal,
+    more_tricks_pay,
     payoff_of_tricks,
     play,
+    race_pay,
     row,
     stock_card,
     stock_left,
@@ -39,7 +42,7 @@ def has_exact_value(rules: Record, game: Record) -> bool:
     if game.phase != LEAD or stock_left(rules, game) > 0:
         return False
     cards = popcount(game.hand[0])
-    if cards > MAX_CARDS or (rules.race > 0 and game.low == 1):
+    if cards > MAX_CARDS or not more_tricks_pay(rules) or (rules.race > 0 and game.low == 1):
         return False
     taken = np.int64(game.tricks[0]) + np.int64(game.tricks[1])
     return rules.race == 0 or not LONG_RACE < 2 * np.int64(rules.race) - taken - 1 < cards
@@ -53,10 +56,9 @@ def ending_value(rules: Record, tablebase: Tablebase, scratch: Scratch, game: Re
     own_tricks, opponent_tricks = np.int64(game.tricks[leader]), np.int64(game.tricks[1 - leader])
     n = popcount(hand)
     if rules.race > 0:
-        race, ending = np.int64(rules.race), Ending(hand, other_hand, trump, -1)
-        return solve_race(
-            tablebase, scratch, ending, Race(race - own_tricks, race - opponent_tricks)
-        )
+        target, ending = np.int64(rules.race), Ending(hand, other_hand, trump, -1)
+        race = Race(target - own_tricks, target - opponent_tricks, rules.pay == MARGIN)
+        return race_pay(rules) * solve_race(tablebase, scratch, ending, race)
     class_id, pattern = index_hands(tablebase.scheme, hand, other_hand, trump, scratch.cards)
     node = Node(n, class_id, pattern)
     # In points (in a low contract: tricks left to the other) the leader has to be ahead.

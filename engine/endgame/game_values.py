@@ -30,6 +30,8 @@ def inexact_reason(rules: Rules) -> str:
         return f"have hands of more than {MAX_CARDS} cards, whose endings are not solved"
     if rules.race is not None:
         return "are a race, whose ending is not worth what its tricks are"
+    if not rules.more_tricks_pay:
+        return "pay less for all counting tricks than for one fewer, so more are not always better"
     return ""
 
 

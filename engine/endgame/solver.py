@@ -23,6 +23,7 @@ from ...common.threads import usable_threads
 from ..bitset import popcount
 from ..cards import N_CARDS, SUITS, Card, card, card_set, cards_of
 from ..dtypes import FOLLOW, NO_TRUMP, OVER
+from ..play import race_pay, row
 from ..view import View
 from .choices import best_card_compiled, solve_moves
 from .index import MAX_CARDS
@@ -166,12 +167,16 @@ def race_moves(
     leader: int,
     needed: Sequence[int],
     led: int | str | None = None,
+    by_margin: bool = False,
 ) -> dict[Card, int]:
-    """Outcome of a race for the player to move with each legal card: 1, 0 or -1."""
+    """Outcome of a race for the player to move with each legal card: 1, 0 or -1.
+
+    With `by_margin` the margin in tricks by which it is won or lost.
+    """
     ending = _checked_ending(hands, trump, leader, led)
     mover = leader if led is None else 1 - leader
     outcomes = np.empty(N_CARDS, np.int64)
-    race = Race(int(needed[mover]), int(needed[1 - mover]))
+    race = Race(int(needed[mover]), int(needed[1 - mover]), by_margin)
     solve_race_moves(
         load_tablebase(ending.trump != NO_TRUMP), thread_scratch(), ending, race, outcomes
     )
@@ -248,12 +253,14 @@ def best_card_of(view: View) -> Card:
 
 
 def race_moves_of(view: View) -> dict[Card, int]:
-    """Outcome of a race for the view's player with each legal card: 1, 0 or -1."""
+    """What a race pays the view's player with each legal card."""
     hands, trump, leader, led = _position_to_move(view)
     if view.rules.race is None:
         raise NotOpenError(f"{view.rules.name!r} is no race; ask moves_of(view)")
     needed = [view.rules.race - taken for taken in view.counting_tricks]
-    return race_moves(hands, trump, leader, needed, led)
+    values = race_moves(hands, trump, leader, needed, led, view.rules.pay == "margin")
+    unit = int(race_pay(row(view.rules.array(), 0)))
+    return {card: unit * value for card, value in values.items()}
 
 
 # -- arrays

@@ -18,6 +18,7 @@ from german_whist.engine.endgame import (
     solve_race_moves,
     tablebase_in_memory,
 )
+from german_whist.engine.endgame.race import NOT_LEGAL
 
 NONE = 4
 KINDS = [(True, False), (True, True), (False, False), (False, True)]
@@ -75,7 +76,7 @@ def test_races_end_as_plain_minimax_says(tablebases):
     def ends_of(tablebase, hand, other_hand, trump, led, race):
         ending = Ending(card_set(hand), card_set(other_hand), trump, led)
         best = solve_race_moves(tablebase, scratch, ending, race, ends)
-        outcomes = {int(c): int(ends[c]) for c in np.flatnonzero(ends != 2)}
+        outcomes = {int(c): int(ends[c]) for c in np.flatnonzero(ends != NOT_LEGAL)}
         assert best == max(outcomes.values())
         return outcomes
 
@@ -86,12 +87,13 @@ def test_races_end_as_plain_minimax_says(tablebases):
         tablebase = source.choice(tablebases[trump != NONE, False])
         race = PlainRace(trump)
         hands = card_set(me), card_set(other)
-        needs = Race(own_needs, other_needs)
+        both_need = own_needs, other_needs
+        needs = Race(*both_need)
         outcome = solve_race(tablebase, scratch, Ending(*hands, trump, -1), needs)
-        assert outcome == race.value(me, other, *needs)
-        assert ends_of(tablebase, me, other, trump, -1, needs) == race.leads(me, other, *needs)
+        assert outcome == race.value(me, other, *both_need)
+        assert ends_of(tablebase, me, other, trump, -1, needs) == race.leads(me, other, *both_need)
         left = without(me, me[0])
-        replies = race.replies(me[0], left, other, *needs)
+        replies = race.replies(me[0], left, other, *both_need)
         expected = {card: -end for card, end in replies.items()}
         assert (
             ends_of(tablebase, other, left, trump, me[0], Race(other_needs, own_needs)) == expected
