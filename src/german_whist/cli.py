@@ -52,6 +52,7 @@ GROUPS = {
     },
     "set up": {
         "compile": "compile everything for this machine now",
+        "completion": "print completion for bash, zsh or fish",
     },
     "research": {
         "endgame": "solve an endgame with both hands known, card by card",
@@ -187,11 +188,24 @@ def _unknown_word(word: str, words: list[str], parser: _Parser, module: ModuleTy
     return f"there is no option {name}" + (near or f": {parser.prog} --help lists them")
 
 
+def _module_of(name: str) -> ModuleType:
+    return importlib.import_module(f".commands.{name.replace('-', '_')}", __package__)
+
+
 def parser_of(name: str) -> tuple[ModuleType, _Parser]:
-    module = importlib.import_module(f".commands.{name.replace('-', '_')}", __package__)
+    module = _module_of(name)
     parser = _Parser(prog=f"german-whist {name}", description=module.__doc__)
     module.add_arguments(parser)
     return module, parser
+
+
+def _whole_parser() -> argparse.ArgumentParser:
+    """The parser of all commands, which only shells need."""
+    parser = _Parser(prog="german-whist")
+    commands = parser.add_subparsers()
+    for name, about in COMMANDS.items():
+        _module_of(name).add_arguments(commands.add_parser(name, help=about))
+    return parser
 
 
 def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]:
@@ -199,6 +213,7 @@ def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]
     module, parser = parser_of(name)
     arguments = _parsed(parser, words, module)
     arguments.typed = shlex.join(["german-whist", name, *words])
+    arguments.whole_parser = _whole_parser
     return module, arguments
 
 

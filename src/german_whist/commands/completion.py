@@ -1,0 +1,134 @@
+# pyright: strict, reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportPrivateUsage=false
+"""Print the completion of commands, options and names for a shell.
+
+  german-whist completion bash > ~/.local/share/bash-completion/completions/german-whist
+  german-whist completion zsh > ~/.zfunc/_german-whist
+  german-whist completion fish > ~/.config/fish/completions/german-whist.fish
+
+Each line makes the file where the shell looks for it; for zsh, put `fpath=(~/.zfunc $fpath)` before
+`compinit` in ~/.zshrc. Agents, rule sets and presets are completed, and the runs of the current
+folder. Print the file anew when an installed package has brought more of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..common.settings import PresetFiles
+
+SHELLS = "bash", "zsh", "fish"
+
+
+class _Names(NamedTuple):
+    """What an argument is completed with."""
+
+    name: str
+    words: list[str]
+    has_runs: bool = False
+    has_files: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="the shell: bash, zsh or fish")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import shtab  # not needed by --help
+
+    parser: argparse.ArgumentParser = arguments.whole_parser()
+    _complete_names(parser)
+    print(shtab.complete(parser, arguments.shell))
+    return 0
+
+
+def _complete_names(parser: argparse.ArgumentParser) -> None:
+    """Say for each argument what it is completed with, where shtab looks for it."""
+    names = {each.name: _functions(each) for each in _all_names()}
+    for action in _arguments_of(parser):
+        metavar = action.metavar if isinstance(action.metavar, str) else ""
+        if metavar == "RUN":
+            complete: Any = names["runs"]
+        elif action.dest in _NAMES_OF:
+            complete = names[_NAMES_OF[action.dest]]
+        elif "FILE" in metavar or "." in metavar:
+            complete = "file"
+        elif "FOLDER" in metavar:
+            complete = "directory"
+        else:
+            continue
+        action.complete = complete  # type: ignore[attr-defined]
+
+
+_NAMES_OF = {
+    "agent": "agents",
+    "agents": "agents",
+    "against": "agents",
+    "anchor": "agents",
+    "benchmarks": "benchmarks",
+    "checkpoint": "agents",
+    "config": "ladders",
+    "network": "agents",
+    "opponent": "agents",
+    "preset": "presets",
+    "recipe": "recipes",
+    "rules": "rules",
+    "runs": "runs",
+    "search": "agents",
+}
+"""The names that an argument takes, by its `dest`."""
+
+
+def _all_names() -> Iterator[_Names]:
+    from ..agents import agent_names
+    from ..engine.rules import named_rules
+
+    yield _Names("agents", [*agent_names()], has_runs=True)
+    yield _Names("rules", [*named_rules()], has_files=True)
+    yield _Names("runs", [], has_runs=True)
+    for name, folder in (
+        ("presets", "train"),
+        ("recipes", "expert_iteration"),
+        ("benchmarks", "benchmark"),
+        ("ladders", "arena"),
+    ):
+        yield _Names(name, PresetFiles(folder, name).names(), has_files=True)
+
+
+def _arguments_of(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                yield from _arguments_of(subparser)
+        elif action.nargs != 0 and action.choices is None:
+            yield action
+
+
+def _functions(names: _Names) -> dict[str, Any]:
+    """A function of each shell that lists these names, and the runs and files that are there."""
+    function, words = f"_german_whist_{names.name}", shlex.join(names.words)
+    bash = f'words="{" ".join(names.words)}"\n'
+    zsh = f"compadd -- {words}\n" if words else ""
+    fish = f"printf '%s\\n' {words}\n" if words else ""
+    if names.has_runs:
+        bash += 'for run in runs/*/; do [ -d "$run" ] && words="$words ${run%/}"; done\n'
+        zsh += "runs=(runs/*(N/)); compadd -a runs\n"
+        fish += "for run in runs/*/; string trim --right --chars=/ $run; end\n"
+    bash += 'compgen -W "$words" -- "$1"\n'
+    if names.has_files:
+        bash += 'compgen -f -- "$1"\n'
+        zsh += "_files\n"
+        fish += "__fish_complete_path (commandline -ct)\n"
+    return {
+        "bash": function,
+        "zsh": function,
+        "fish": f"({function})",
+        "preamble": {
+            "bash": f"{function}() {{\nlocal words run\n{bash}}}",
+            "zsh": f"{function}() {{\nlocal -a runs\n{zsh}}}",
+            "fish": f"function {function}\n{fish}end",
+        },
+    }
