@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false
 """Base class of the agents that play by rules of thumb."""
 
 from __future__ import annotations
