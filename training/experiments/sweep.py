@@ -9,13 +9,10 @@ from __future__ import annotations
 import math
 import os
 import socket
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
-from threading import Event, Thread
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +57,6 @@ if TYPE_CHECKING:
 BEST, TRIALS, JOURNAL, TABLE = "best.yaml", "trials", "optuna.log", "trials.csv"
 _TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
 """Iterations that a budget in processor time is measured by: at least so many, that part of it."""
-_SIGN_SECONDS, _SILENT_SECONDS = 60, 1800
-"""How often a sweep writes that its trials are trained, and when others count them as lost."""
 _FINALISTS_SEED = EVALUATION_SEED + 1
 _CONFIRMATION_SEED = EVALUATION_SEED + 2
 
@@ -156,14 +151,12 @@ def run_sweep(
             )
             jobs.append(job)
             starts = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
-            trial.set_user_attr("alive", time.time())
             trial.set_user_attr("process", (socket.gethostname(), os.getpid(), starts))
             log(f"{job.name} begins: {job.folder}")
         try:
             # A single trial trains in this process: starting another would take seconds.
-            with _signs_of_life(trials):
-                ended = [(jobs[0], _train(jobs[0], log))] if in_process else run_jobs(jobs, on, log)
-                codes = {job.name: code for job, code in ended}
+            ended = [(jobs[0], _train(jobs[0], log))] if in_process else run_jobs(jobs, on, log)
+            codes = {job.name: code for job, code in ended}
             for trial, job in zip(trials, jobs, strict=True):
                 if (code := codes[job.name]) in (0, UNSTABLE):
                     result = _record_end(sweep, trial, job, diverged=bool(code))
@@ -179,8 +172,8 @@ def run_sweep(
             raise
     for trial in filter(_runs_elsewhere, _trials(study, "RUNNING")):
         log(
-            f"trial {trial.number} is still trained on {trial.user_attrs['process'][0]}: give the "
-            "same command after its end, and it is compared too"
+            f"trial {trial.number} is trained on {trial.user_attrs['process'][0]}, or was broken "
+            "off there: give the same command there, and it is compared too"
         )
     return _select_best(study, sweep, base, folder, log)
 
@@ -208,34 +201,9 @@ def _n_counted(study: Study) -> int:
 
 
 def _runs_elsewhere(trial: FrozenTrial) -> bool:
-    """Whether another process trains a RUNNING trial: on another machine by its signs of life."""
+    """Whether another process trains a RUNNING trial; one of another machine is believed to."""
     host, pid, _ = trial.user_attrs.get("process", ("", 0, 0))
-    if host == socket.gethostname():
-        return pid != os.getpid() and is_alive(pid)
-    return time.time() - trial.user_attrs.get("alive", 0) < _SILENT_SECONDS
-
-
-@contextmanager
-def _signs_of_life(trials: Sequence[Trial]) -> Iterator[None]:
-    """Write again and again that this process trains trials, for machines that cannot see it.
-
-    A heartbeat of Optuna's needs a database.
-    """
-    ended = Event()
-
-    def write() -> None:
-        while not ended.wait(_SIGN_SECONDS):
-            for trial in trials:
-                with suppress(Exception):  # it has ended, or the next sign reaches the storage
-                    trial.set_user_attr("alive", time.time())
-
-    thread = Thread(target=write, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    return host != socket.gethostname() or (pid != os.getpid() and is_alive(pid))
 
 
 def _interrupted_trials(study: Study, log: Log) -> list[Trial]:
@@ -297,7 +265,7 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
 def _record_end(sweep: Sweep, trial: Trial, job: Job, *, diverged: bool) -> str:
     """Report to the study how a trial ended; returns it in words."""
     study = trial.study
-    # Pruned, or trained by another machine too, which had no sign of life from this one.
+    # Pruned, or ended by somebody in Optuna's storage.
     ended = study.get_trials(deepcopy=False)[trial.number].state != _state("RUNNING")
     if diverged or ended:
         study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
@@ -372,7 +340,7 @@ class PruningCallback(Callback):
             trial.report(_objective(run.settings, run.folder, results).value, decisions)
         except import_optuna().exceptions.UpdateFinishedTrialError:
             self._trial = None
-            run.stop("another machine has ended this trial")
+            run.stop("the trial was ended in the storage")
             return
         if trial.should_prune():
             self._trial = None
