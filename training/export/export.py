@@ -1,4 +1,4 @@
-"""Export of checkpoints: as an ONNX graph, in half precision, or as a folder with a model card.
+"""Export of checkpoints: as an ONNX graph, or as a folder with a model card.
 
 A graph takes observations and action masks, and returns masked logits and the most likely action.
 It takes the whole observation of the environments, in the layout of the training; selecting the
@@ -168,27 +168,6 @@ def export_onnx(
     model, difference = onnx_model(checkpoint)
     write_file(target, model.SerializeToString())
     return difference, metadata_of(checkpoint)
-
-
-def export_half(source: str | Path, target: Path) -> int:
-    """Write a checkpoint's policy in half precision; returns the size in bytes."""
-    checkpoint = read_checkpoint(source)
-    if target.resolve() == checkpoint.path.resolve():
-        raise ValueError(f"{target} is the checkpoint itself: name another file")
-    if checkpoint.card.network.kind == "table":
-        raise ValueError(
-            f"{checkpoint.path}: is a table, whose smallest numbers half precision does not hold: "
-            "copy the file as it is"
-        )
-    policy = strip_critic(checkpoint)
-    with np.errstate(over="ignore"):
-        weights = {name: array.astype(np.float16) for name, array in policy.weights.items()}
-    for name, array in weights.items():
-        if not np.isfinite(array).all():
-            raise ValueError(
-                f"{checkpoint.path}: {name} holds numbers that are too large for half precision"
-            )
-    return write_checkpoint(target.with_suffix(""), weights, policy.card).stat().st_size
 
 
 def export_folder(source: str | Path, folder: Path) -> Path:

@@ -1,9 +1,8 @@
 # pyright: strict
-"""Write a checkpoint as ONNX, in half precision, or as a folder with a model card.
+"""Write a checkpoint as ONNX, or as a folder with a model card.
 
-FILE.onnx is a graph with the action mask inside, checked against torch; FILE.safetensors is half as
-large as a run's own checkpoint and plays the same way. FOLDER/ holds the policy and a README.md in
-the form of the Hugging Face Hub.
+FILE.onnx is a graph with the action mask inside, checked against torch. FOLDER/ holds the policy
+and a README.md in the form of the Hugging Face Hub.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        metavar="FILE.onnx|FILE.safetensors|FOLDER/",
+        metavar="FILE.onnx|FOLDER/",
         help="default: ONNX beside the checkpoint; of a bundled one, in this folder",
     )
     parser.add_argument("--rules", metavar="NAME", help="rule set, if the checkpoint plays several")
@@ -30,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ..agents.checkpoints import is_checkpoint, resolve_rules
     from ..agents.checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, network_for
-    from ..training.export.export import export_folder, export_half, export_onnx
+    from ..training.export.export import export_folder, export_onnx
 
     name = arguments.checkpoint
     source = network_for(resolve_rules(arguments.rules or "classic"), name)
@@ -45,24 +44,18 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     default = (Path(name) if bundled else source).with_suffix(".onnx")
     target = Path(arguments.output) if arguments.output else default
-    if target.exists() and target.samefile(source):
-        raise ValueError(f"{target} is the checkpoint itself: name another file to write")
-    replaced = ", which replaces the file that was there" if target.exists() else ""
-    if target.suffix == ".safetensors":
-        size = export_half(source, target)
-        print(f"{target}: {size:,} bytes{replaced}")
-    elif target.suffix == ".onnx":
-        difference, metadata = export_onnx(source, target, arguments.rules)
-        warning = metadata.pop("warning", None)
-        width = max(map(len, metadata)) + 2
-        print(f"{target}: logits within {difference:.1e} of torch's{replaced}")
-        for title, about in metadata.items():
-            print(f"  {title:<{width}}{about}")
-        if warning is not None:
-            print(f"warning: {warning}")
-    else:
+    if target.suffix != ".onnx":
         raise ValueError(
-            f"{target}: its ending says what to write, and {target.suffix!r} is neither .onnx nor "
-            ".safetensors, nor does a / name a folder"
+            f"{target}: its ending says what to write, and {target.suffix!r} is not .onnx, nor "
+            "does a / name a folder"
         )
+    replaced = ", which replaces the file that was there" if target.exists() else ""
+    difference, metadata = export_onnx(source, target, arguments.rules)
+    warning = metadata.pop("warning", None)
+    width = max(map(len, metadata)) + 2
+    print(f"{target}: logits within {difference:.1e} of torch's{replaced}")
+    for title, about in metadata.items():
+        print(f"  {title:<{width}}{about}")
+    if warning is not None:
+        print(f"warning: {warning}")
     return 0
