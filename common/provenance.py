@@ -10,6 +10,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from .processor_time import helpers_end
+
 
 def package_version() -> str:
     try:
@@ -33,14 +35,15 @@ def revision() -> str | None:
 def _git(folder: Path, words: str) -> str | None:
     """What git prints in a folder; None if it fails or prints nothing."""
     try:
-        result = subprocess.run(
-            ["git", *words.split()],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-            timeout=10,
-        )
+        with helpers_end():
+            result = subprocess.run(
+                ["git", *words.split()],
+                cwd=folder,
+                capture_output=True,
+                encoding="utf-8",
+                check=True,
+                timeout=10,
+            )
     except (OSError, subprocess.SubprocessError):
         return None
     return result.stdout.strip() or None

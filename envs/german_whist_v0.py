@@ -136,6 +136,7 @@ from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC
 from ..engine.rules import Rules, RulesLike
 from ..engine.view import View
+from . import step_count
 from .aec import (
     GameAEC,
     IllegalActionLoses,
@@ -294,6 +295,7 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         code = step_single(*self._arrays, number, observation, mask)
         if code < 0:
             raise self._why_illegal(number)
+        step_count.own[0] += 1
         self.answers.accept()
         step = UNPACKED_STEPS[code]
         self._cumulative_rewards[agent] = 0.0
@@ -416,6 +418,7 @@ if not TYPE_CHECKING:
     __getattr__ = no_parallel_env(__name__)
 
 
+@step_count.uncounted()
 def _compile_all(observation: str, in_match: bool) -> None:
     horizon = "match" if in_match else "hand"
     env = raw_env("small-last", observation=observation, horizon=horizon)

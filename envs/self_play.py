@@ -33,6 +33,7 @@ from ..engine.observation.rule_features import rule_features
 from ..engine.rng import secret_of_seed
 from ..engine.rules import Rules, RulesLike
 from ..engine.view import View
+from . import step_count
 from .spaces import observation_box, state_box, warm_up_states
 
 if TYPE_CHECKING:
@@ -226,6 +227,7 @@ class SelfPlayEnv:
                 batch.step(batch.all_games, batch.checked_actions(actions), result)
             else:
                 self._step_parts(actions, result)
+            step_count.own[0] += self.num_envs
         self._write_states()
         return result
 
@@ -245,6 +247,7 @@ class SelfPlayEnv:
         chosen = batch.checked_actions(actions, games)
         result = self.observe()
         batch.step(games, chosen, result)
+        step_count.own[0] += len(games)
         return result
 
     def _checked_indices(self, indices: npt.ArrayLike) -> Array:
@@ -315,6 +318,7 @@ def _suffix(k: int) -> str:
     return f".{k}" if k else ""
 
 
+@step_count.uncounted()
 def _compile_all(observation: str) -> None:
     env = SelfPlayEnv(1, "small-last", observation=observation)
     env.step(env.reset(0).masks.argmax(axis=1))

@@ -38,6 +38,7 @@ from ..engine.checks import (
 from ..engine.dtypes import FOLLOW, OVER, VIEW
 from ..engine.rules import Rules, RulesLike
 from ..engine.view import blank_tricks
+from . import step_count
 from .illegal import LOSE, RAISE, warn_of_illegal_action
 from .opponent_pool import OpponentPool
 from .opponents import (
@@ -242,6 +243,7 @@ class SingleAgentBatch:
         self.batch.check_ready()
         waiting = self._waiting_games()
         legal, lost = self._split_illegal(actions, waiting)
+        step_count.own[0] += self.n - len(waiting)
         with self._unready_on_error():
             seats = self.seats.copy()
             if len(waiting):
@@ -535,6 +537,7 @@ def _warm_up(observation: str, opponents: Iterable[Agent]) -> None:
         warm_up(name, "envs", partial(_compile_all, observation, opponent), seconds=4)
 
 
+@step_count.uncounted()
 def _compile_all(observation: str, opponent: object) -> None:
     options = options_from("small-last", observation=observation)
     batch = SingleAgentBatch(options, 2, opponent, warm=False)

@@ -24,7 +24,7 @@ from ..common.settings import SettingsError, format_overrides
 from ..common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..common.suggestions import suggest
 from .algorithms.base import CallbackFailed, Trainer
-from .algorithms.registry import make_trainer
+from .algorithms.registry import make_trainer, trainer_kind
 from .callbacks.base import Callback, EarlyStopping, TrainingRun, named_callback
 from .callbacks.evaluation import (
     CheckpointEvaluation,
@@ -53,6 +53,7 @@ from .folder import (
 from .presets import changed_settings, command_of
 from .run_state import RunState, remedy_without_state, save_state, write_policy
 from .settings import Settings
+from .trainer_clock import TrainerClock, is_own
 from .warm_start import load_warm_start
 
 
@@ -67,10 +68,12 @@ class Run(TrainingRun):
         state: RunState,
         callbacks: Sequence[Callback] = (),
         *,
+        clock: TrainerClock,
         note: str = "",
     ) -> None:
         """`callbacks` are beside those that every run has; `note` is reported at the start."""
         super().__init__(lock.folder, settings, trainer, state)
+        self._clock = clock
         self.note, self.callbacks = note, [*callbacks]
         self.evaluation_queue = EvaluationQueue(settings.eval_opponents, settings.eval_hands)
         self._lock, self._signals = lock, SignalGuard()
@@ -125,7 +128,7 @@ class Run(TrainingRun):
         try:
             self._begin_session()
             self._iterate_to_the_end()
-            self.trainer.close()
+            self._close_trainer()
             # Before the evaluation, which may take long: a kill during it loses nothing.
             self.save()
             path = self._evaluate_at_end()
@@ -135,7 +138,7 @@ class Run(TrainingRun):
             if self._iterating:
                 raise
             self._save_at_signal()
-            self.trainer.close()
+            self._close_trainer()
             raise RunStopped(
                 f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
                 f"train --resume {self.folder}",
@@ -169,15 +172,15 @@ class Run(TrainingRun):
         settings, trainer, state = self.settings, self.trainer, self.state
         before, began = trainer.decisions, time.monotonic()
         self._iterating = True
-        processor_began = time.process_time()
-        metrics = trainer.iterate()
+        with self._clock.work():
+            metrics = trainer.iterate()
         check_metrics(metrics, trainer.decisions)
         # NumPy's integers are no JSON.
         trainer.decisions, trainer.hands = int(trainer.decisions), int(trainer.hands)
-        processor_seconds = time.process_time() - processor_began
         self._iterating = False
         state.seconds = time.monotonic() - started
         if trainer.stopped:
+            self._log_iteration({})
             return
         now = trainer.decisions
         if metrics:
@@ -186,7 +189,7 @@ class Run(TrainingRun):
         # The budget's last checkpoint is evaluated after the loop, and more thoroughly.
         passed = _passed(before, now, settings.eval_every)
         state.evaluation_due = passed and now < settings.decisions
-        self._log_iteration(metrics, processor_seconds)
+        self._log_iteration(metrics)
         self._check_signal()
         if _passed(before, now, settings.save_every) or state.evaluation_due:
             self.save()
@@ -208,6 +211,10 @@ class Run(TrainingRun):
         if self.stop_reason is None:
             return f"the time limit of {settings.max_minutes:g} minutes is reached"
         return f"ended after {done:,} decisions: {self.stop_reason}"
+
+    def _close_trainer(self) -> None:
+        with self._clock.work():
+            self.trainer.close()
 
     def _check_signal(self) -> None:
         if self._signals.received is not None:
@@ -249,19 +256,25 @@ class Run(TrainingRun):
             self.evaluation_queue.submit(path)
         self.state.evaluation_due = False
 
-    def _log_iteration(self, metrics: Mapping[str, float], processor_seconds: float) -> None:
-        before = self.rows[-1].get("processor_seconds", 0.0) if self.rows else 0.0
+    def _log_iteration(self, metrics: Mapping[str, float]) -> None:
         self.rows.append(
             {
                 "decisions": self.trainer.decisions,
                 "hands_played": self.trainer.hands,
                 "seconds": round(self.seconds, 3),
-                "processor_seconds": round(before + processor_seconds, 3),
+                **self._costs(),
                 **{name: float(f"{value:.6g}") for name, value in metrics.items()},
             }
         )
         if metrics:
             self.notify("on_iteration", metrics)
+
+    def _costs(self) -> dict[str, int | float]:
+        """What the trainer has cost so far: its own word for its decisions is checked by these."""
+        state = self.state
+        state.processor_seconds, state.env_steps = self._clock.seconds, self._clock.env_steps
+        costs: dict[str, int | float] = {"processor_seconds": round(state.processor_seconds, 3)}
+        return costs if is_own(self.trainer) else {**costs, "env_steps": state.env_steps}
 
     # -- checkpoints and their evaluation
 
@@ -283,7 +296,8 @@ class Run(TrainingRun):
 
     def _write_checkpoint(self) -> Path:
         trainer, state = self.trainer, self.state
-        weights, network = finite_policy(trainer)
+        with self._clock.work():
+            weights, network = finite_policy(trainer)
         path = write_policy(
             checkpoint_at(self.folder, trainer.decisions).with_suffix(""),
             weights,
@@ -295,13 +309,17 @@ class Run(TrainingRun):
             commands=tuple(state.commands),
             init=state.init,
         )
-        trainer.write_extra_files(path)
+        with self._clock.work():
+            trainer.write_extra_files(path)
+        # A trainer may learn while it gives its weights: the checkpoint costs that, too.
+        if self.rows and self.rows[-1]["decisions"] == trainer.decisions:
+            self.rows[-1].update(self._costs())
         self.notify("on_checkpoint", path)
         return path
 
     def _evaluate(self, path: Path, opponents: Sequence[str], hands: int) -> None:
         """Evaluate a checkpoint while the training waits."""
-        with self._signals.immediate():
+        with self._signals.immediate(), self._clock.apart():
             self._record(path, evaluate_checkpoint(path, opponents, hands))
 
     def _record(self, path: Path, evaluation: CheckpointEvaluation) -> None:
@@ -325,8 +343,10 @@ class Run(TrainingRun):
 
     def save_state(self) -> None:
         """Save everything that the rest of the run depends on."""
-        finite_policy(self.trainer)
-        arrays, plain = self.trainer.state()
+        with self._clock.work():
+            finite_policy(self.trainer)
+            arrays, plain = self.trainer.state()
+        self._costs()
         pending = [*self.state.pending, *self.evaluation_queue.pending]
         state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
         save_state(self.folder / STATE, arrays, state)
@@ -358,19 +378,22 @@ def start(
     Wrong settings are refused before the directory is made.
     """
     check_eval_names(settings)
-    trainer = _make_trainer(settings)
+    trainer, clock = _make_trainer(settings)
     run_callbacks = _callbacks(trainer, settings, callbacks)
     check_eval_opponents(settings)
-    finite_policy(trainer)
+    with clock.work():
+        finite_policy(trainer)
     state = RunState(trainer={}, commands=[command or command_of(settings)])
     notes = [*settings.notes]
     if settings.init:
         weights, state.init, note = load_warm_start(settings, trainer.network_card())
-        trainer.load_weights(weights)
+        with clock.work():
+            trainer.load_weights(weights)
         notes.append(note)
     lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
     write_file(lock.folder / SETTINGS, settings.as_yaml())
-    run = Run(lock, settings, trainer, state, run_callbacks, note="; ".join(notes))
+    note = "; ".join(notes)
+    run = Run(lock, settings, trainer, state, run_callbacks, clock=clock, note=note)
     run.save()
     return run
 
@@ -398,10 +421,13 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     before = settings_of(folder)
     settings = changed_settings(before, words)
     arrays, state = load_run_state(folder)
-    trainer = _make_trainer(settings, parallel="ranks" in state.trainer)
-    run = Run(lock, settings, trainer, state, _callbacks(trainer, settings, callbacks))
+    costs = state.processor_seconds, state.env_steps
+    trainer, clock = _make_trainer(settings, *costs, parallel="ranks" in state.trainer)
+    run_callbacks = _callbacks(trainer, settings, callbacks)
+    run = Run(lock, settings, trainer, state, run_callbacks, clock=clock)
     try:
-        trainer.restore(arrays, state.trainer)
+        with clock.work():
+            trainer.restore(arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
             f"{folder / STATE}: does not fit the run's settings ({error_text(error)}); "
@@ -422,11 +448,19 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     return run
 
 
-def _make_trainer(settings: Settings, *, parallel: bool = False) -> Trainer:
-    """Trainer of a session, also in the other processes of torchrun (`api.follow`)."""
+def _make_trainer(
+    settings: Settings, seconds: float = 0.0, env_steps: int = 0, *, parallel: bool = False
+) -> tuple[Trainer, TrainerClock]:
+    """Trainer of a session, also in the other processes of torchrun (`api.follow`), with its clock.
+
+    `seconds` and `env_steps` are those of earlier sessions.
+    """
     ranks = current_ranks()
     ranks.broadcast(settings)
-    return make_trainer(settings, ranks, parallel=parallel)
+    trainer_kind(settings.trainer)  # imports that take seconds, and are no work of a trainer
+    clock = TrainerClock(seconds, env_steps)
+    with clock.work():
+        return make_trainer(settings, ranks, parallel=parallel), clock
 
 
 def _callbacks(

@@ -10,11 +10,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
@@ -55,6 +55,10 @@ class RunState(Struct, forbid_unknown_fields=True):
     """Plain values of the trainer, which it checks."""
     seconds: float = 0.0
     """Time spent in the run."""
+    processor_seconds: Annotated[float, Meta(ge=0)] = 0.0
+    """Processor time of the trainer, with its threads and child processes."""
+    env_steps: Count = 0
+    """Actions that the trainer gave to environments of this package."""
     rows: list[dict[str, int | float]] = []
     """Metrics of every iteration."""
     evaluations: list[EvaluationResult] = []

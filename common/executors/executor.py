@@ -74,7 +74,8 @@ class Executor(Generic[T, R]):
     task. Both must be picklable. On a cluster, `files` (contents by relative path) are written to
     the working folder of each worker. Every worker gets `threads` threads (0: no limit) and as many
     cores of a cluster. `on_line` is called with each line that a task prints, `on_death` with the
-    reason when a worker dies; its task is then retried on another one.
+    reason when a worker dies; its task is then retried on another one. The processor time of
+    local workers that are a `helper` is not that of this process's work (`processor_seconds`).
     """
 
     # A pool of processes (`concurrent.futures`, `loky`) ends all workers when one of them dies, so
@@ -91,6 +92,7 @@ class Executor(Generic[T, R]):
         threads: int = 1,
         on_line: Callable[[T, str], object] = _print_to_stderr,
         on_death: Callable[[T, str], object] | None = None,
+        helper: bool = False,
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers is {workers}: give at least 1")
@@ -105,7 +107,7 @@ class Executor(Generic[T, R]):
         self._idle: list[LocalWorker | RayWorker] = []
         self._start: Callable[[], LocalWorker | RayWorker]
         if check_backend(on) == LOCAL:
-            self._start = lambda: LocalWorker(make, setup, threads)
+            self._start = lambda: LocalWorker(make, setup, threads, helper=helper)
         else:
             self._start = ray_workers(on, make, setup, files or {}, max(1, threads))
 

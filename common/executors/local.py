@@ -10,8 +10,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import IO, Any
 
+from ..processor_time import start_helper, wait_for_helper
 from .worker import TaskFactory, WorkerDied, result_of
 
 LOCAL = "local"
@@ -23,7 +25,10 @@ _THREAD_SETTINGS = [
 class LocalWorker:
     """Worker process that ignores Ctrl-C."""
 
-    def __init__(self, make: TaskFactory, setup: object, threads: int) -> None:
+    def __init__(
+        self, make: TaskFactory, setup: object, threads: int, *, helper: bool = False
+    ) -> None:
+        """A `helper` is left out of `processor_seconds`."""
         factory = pickle.dumps((make, setup))
         # Started by its import path, so scripts need no `if __name__ == "__main__"`.
         code = (
@@ -42,6 +47,9 @@ class LocalWorker:
             )
         except OSError as error:
             raise WorkerDied(f"no process could be started: {error}") from None
+        if helper:
+            start_helper(self._process)
+        self._wait = partial(wait_for_helper, self._process) if helper else self._process.wait
         self._tasks: IO[bytes] = self._process.stdin  # type: ignore[assignment]
         self._outcomes: IO[bytes] = self._process.stdout  # type: ignore[assignment]
         self._send(factory)
@@ -62,7 +70,7 @@ class LocalWorker:
             try:
                 message: str | bytes = pickle.load(self._outcomes)
             except (EOFError, OSError, pickle.UnpicklingError):
-                code = self._process.wait()
+                code = self._wait()
                 reason = f"signal {-code}" if code < 0 else f"exit status {code}"
                 raise WorkerDied(reason) from None
             if isinstance(message, bytes):
@@ -85,5 +93,5 @@ class LocalWorker:
         """Close the task pipe and wait until the process has ended."""
         with suppress(OSError):
             self._tasks.close()
-        self._process.wait()
+        self._wait()
         self._outcomes.close()

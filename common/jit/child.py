@@ -41,7 +41,7 @@ class ChildCompiler:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
-            self._worker = self._worker or LocalWorker(_compiler, None, threads=0)
+            self._worker = self._worker or LocalWorker(_compiler, None, threads=0, helper=True)
             task = function.__module__, function.__qualname__, signature
             try:
                 self._worker.call(task, lambda line: print(line, file=sys.stderr))

@@ -482,7 +482,7 @@ def test_trial_seconds_buy_the_decisions_of_a_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(10_000))
-    monkeypatch.setattr(sweeping, "process_time", lambda: next(clock))
+    monkeypatch.setattr(sweeping, "processor_seconds", lambda: next(clock))
     settings = settings_from({"rules": "2x4-h2", "trainer": "cfr", "iteration": 256})
     # The clock goes on by a second in each iteration, which has at least 256 decisions.
     assert 2_500 <= affordable_decisions(settings, 10) <= 2_700

@@ -153,7 +153,7 @@ class EvaluationQueue:
 
     def __init__(self, opponents: Iterable[str], hands: int) -> None:
         self._opponents, self._hands = tuple(opponents), hands
-        self._executor: Executor[_Task, CheckpointEvaluation] = Executor(_worker)
+        self._executor: Executor[_Task, CheckpointEvaluation] = Executor(_worker, helper=True)
         self._submitted: deque[tuple[Path, Future[CheckpointEvaluation]]] = deque()
 
     @property

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from time import process_time
 from typing import Annotated
 
 import msgspec
@@ -23,6 +22,7 @@ from ...agents.registry import make_agent
 from ...common.executors import LOCAL
 from ...common.files import file_name, write_file
 from ...common.markup import one_line
+from ...common.processor_time import processor_seconds
 from ...common.schema import convert, read_json
 from ...common.settings import (
     CheckedSettings,
@@ -334,12 +334,15 @@ def _train(job: BenchmarkJob) -> Iterator[Point]:
     callbacks = [HalvedBudgets(job.benchmark.eval_points)]
     settings = settings_from(job.settings)
     trained = train_or_go_on(settings, job.folder, quiet=True, callbacks=callbacks)
-    seconds = {row["decisions"]: row["processor_seconds"] for row in trained.rows}
+    rows = {int(row["decisions"]): row for row in trained.rows}
     for checkpoint in list_checkpoints(job.folder / FOLDER):
         decisions = int(checkpoint.stem)
-        if decisions not in seconds:
+        if decisions not in rows:
             raise ValueError(f"{checkpoint}: is not of the run in this folder; remove it")
-        yield Point(decisions, seconds[decisions], _evaluate(job, checkpoint))
+        row = rows[decisions]
+        # Where the package's own environments were stepped, their count is beyond dispute.
+        played = max(decisions, int(row.get("env_steps", 0)))
+        yield Point(played, row["processor_seconds"], _evaluate(job, checkpoint))
 
 
 def _solve(job: BenchmarkJob) -> Iterator[Point]:
@@ -347,10 +350,10 @@ def _solve(job: BenchmarkJob) -> Iterator[Point]:
     visits = solver.tree.n_info_sets
     points = [job.benchmark.decisions / visits / 2**k for k in range(job.benchmark.eval_points)]
     for point in sorted({max(1, round(point)) for point in points}):
-        began = process_time()
+        began = processor_seconds()
         while solver.iterations < point:
             solver.iterate()
-        seconds += process_time() - began
+        seconds += processor_seconds() - began
         # Rounding can make an equilibrium's negative.
         exploitability = max(0.0, solver.measure().exploitability)
         yield Point(point * visits, round(seconds, 3), {EXPLOITABILITY: exploitability})
@@ -373,11 +376,11 @@ def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
         seconds |= convert(
             read_json(path.read_bytes(), path, _REMEDY), dict[str, float], path, _REMEDY
         )
-    before = seconds["all"] - process_time()
+    before = seconds["all"] - processor_seconds()
 
     def keep_time(policy: Path | None = None) -> None:
         for name in ("all", *([policy.name] if policy else [])):
-            seconds[name] = before + process_time()
+            seconds[name] = before + processor_seconds()
         write_file(path, json.dumps(seconds))
 
     folder, opening = job.folder / "rounds", trained.rows[-1]["processor_seconds"]

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from msgspec import Struct
 from ...agents.checkpoints import find_checkpoint
 from ...common.executors import LOCAL, MAX_DEATHS, check_backend
 from ...common.files import write_file
+from ...common.processor_time import processor_seconds
 from ...common.serialization import JsonStruct, csv_text
 from ...common.settings import SettingsError, format_overrides
 from ...common.signals import UNSTABLE, RunStopped, is_alive
@@ -251,12 +251,12 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
     By the lower quartile of the times of some iterations: other processes make iterations slower,
     never faster, and the first of a trainer with a replay buffer do not learn yet.
     """
-    trainer, times, began = make_trainer(settings), list[float](), process_time()
+    trainer, times, began = make_trainer(settings), list[float](), processor_seconds()
     try:
-        while len(times) < _TIMED_ITERATIONS or process_time() - began < _TIMED_PART * seconds:
-            before, start = trainer.decisions, process_time()
+        while len(times) < _TIMED_ITERATIONS or processor_seconds() - began < _TIMED_PART * seconds:
+            before, start = trainer.decisions, processor_seconds()
             trainer.iterate()
-            times.append((process_time() - start) / max(1, trainer.decisions - before))
+            times.append((processor_seconds() - start) / max(1, trainer.decisions - before))
     finally:
         trainer.close()
     return int(float(f"{seconds / max(np.quantile(times, 0.25), 1e-12):.2g}"))

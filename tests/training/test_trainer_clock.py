@@ -1,0 +1,470 @@
+"""Processor seconds and steps of a trainer: of its threads and children, and of nobody else.
+
+Trainers here work for a given time of a processor, so that the figures do not depend on the speed
+of the machine, nor on what else runs on it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from small_runs import quiet
+
+from german_whist.agents.checkpoints.schema import NetworkCard
+from german_whist.common.executors import Executor
+from german_whist.common.processor_time import WorkClock, processor_seconds
+from german_whist.engine.checks import IllegalAction
+from german_whist.envs import SelfPlayEnv, step_count
+from german_whist.training import run as running
+from german_whist.training import trainer_clock
+from german_whist.training.algorithms.base import Trainer
+from german_whist.training.callbacks.base import Callback, TrainingRun
+from german_whist.training.callbacks.evaluation import CheckpointEvaluation
+from german_whist.training.experiments.benchmark import Benchmark, measure_job
+from german_whist.training.experiments.benchmark_report import Result
+from german_whist.training.presets import settings_from
+from german_whist.training.run import Run, resume, start
+from german_whist.training.settings import Settings
+
+PART = 0.2
+"""Processor seconds of an iteration's work."""
+ITERATIONS = 3
+WHOLE = PART * ITERATIONS
+SLACK = 0.15
+"""Of the clocks of running children, and of what the package does within a trainer's calls."""
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
+
+
+def is_about(seconds: float, expected: float) -> bool:
+    return expected - SLACK / 5 < seconds < expected + SLACK
+
+
+def work(seconds: float = PART) -> None:
+    """Use the processor for so many seconds."""
+    began = time.thread_time()
+    while time.thread_time() - began < seconds:
+        pass
+
+
+class OwnSettings(Settings, frozen=True, kw_only=True):
+    pass
+
+
+class Outside(Trainer):
+    """A trainer of another package, which learns nothing."""
+
+    settings_kind = OwnSettings
+
+    def iterate(self) -> dict[str, float]:
+        self.learn()
+        self.decisions += 100
+        return {"paid": 0.5}
+
+    def learn(self) -> None: ...
+
+    def policy_weights(self) -> dict[str, Any]:
+        return {"policy.weight": np.zeros((52, 1)), "policy.bias": np.zeros(52)}
+
+    def network_card(self) -> NetworkCard:
+        return NetworkCard(kind="mlp", inputs=("led[0]",), hidden_sizes=())
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {}, {"decisions": self.decisions}
+
+    def restore(self, arrays: Mapping[str, Any], plain: Mapping[str, Any]) -> None:
+        self.decisions = plain["decisions"]
+
+
+class Working(Outside):
+    def learn(self) -> None:
+        work()
+
+
+class Sleeping(Outside):
+    def learn(self) -> None:
+        time.sleep(2 * WHOLE / ITERATIONS)
+
+
+class Threaded(Outside):
+    def learn(self) -> None:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+
+
+class Forking(Outside):
+    """Forks a child, and waits for it."""
+
+    def learn(self) -> None:
+        child = os.fork()
+        if not child:
+            work()
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+class Grandparent(Outside):
+    """Starts a program that starts another; both work, and are waited for."""
+
+    def learn(self) -> None:
+        code = (
+            "import subprocess, sys, time\n"
+            "def work():\n"
+            "    while time.process_time() < float(sys.argv[1]): pass\n"
+            "if len(sys.argv) == 2:\n"
+            "    subprocess.run([sys.executable, *sys.orig_argv[1:], 'child'])\n"
+            "work()\n"
+        )
+        subprocess.run([sys.executable, "-c", code, str(PART / 2)], check=True)
+
+
+class Background(Outside):
+    """A thread learns while the package is busy between two calls."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.asked, self.done = threading.Semaphore(0), threading.Semaphore(0)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self.asked.acquire()
+            work()
+            self.done.release()
+
+    def learn(self) -> None:
+        self.asked.release()
+
+
+def _serve(asked: Any, done: Any, stopped: Any) -> None:
+    while asked.acquire() and not stopped.is_set():
+        work()
+        done.release()
+
+
+def _serve_by_a_child(*signals: Any) -> None:
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+    else:
+        _serve(*signals)
+        os._exit(0)
+
+
+class Server(Background):
+    """The same in a child process, which nobody waits for before the end."""
+
+    serve = staticmethod(_serve)
+
+    def __init__(self, settings: Settings) -> None:
+        Outside.__init__(self, settings)
+        context = get_context("fork")
+        self.asked, self.done = context.Semaphore(0), context.Semaphore(0)
+        self.stopped_serving = context.Event()
+        signals = self.asked, self.done, self.stopped_serving
+        self.child = context.Process(target=self.serve, args=signals)
+        self.child.start()
+
+    def close(self) -> None:
+        self.stopped_serving.set()
+        self.asked.release()
+        self.child.join()
+
+
+class ServerOfServer(Server):
+    """The same in a child of the child."""
+
+    serve = staticmethod(_serve_by_a_child)
+
+
+class Waiting(Callback):
+    """Waits between two calls of the trainer until its background work is done."""
+
+    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+        run.trainer.done.acquire()  # type: ignore[attr-defined]
+
+
+class Busy(Callback):
+    """Works between two calls of the trainer."""
+
+    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+        work()
+
+
+class Weighing(Outside):
+    """Learns while it gives its weights, and its state."""
+
+    def policy_weights(self) -> dict[str, Any]:
+        if self.decisions:
+            work()
+        return super().policy_weights()
+
+
+class Storing(Outside):
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        if self.decisions:
+            work()
+        return super().state()
+
+
+def begin(folder: Path, kind: type[Trainer], **changes: object) -> Run:
+    values: dict[str, object] = {
+        "trainer": f"{__name__}:{kind.__name__}",
+        "rules": "2x4-h2",
+        "decisions": 100 * ITERATIONS,
+        "eval_opponents": [],
+        "eval_mode": "sync",
+        "final_eval_hands": 2,
+    }
+    return start(folder, settings_from({**values, **changes}))
+
+
+def seconds_of(folder: Path, kind: type[Trainer], *callbacks: Callback) -> list[float]:
+    """Processor seconds after each iteration."""
+    run = begin(folder, kind)
+    run.go(quiet(), *callbacks)
+    return [row["processor_seconds"] for row in run.rows]
+
+
+def test_work_of_a_trainer_counts_and_adds_up(tmp_path: Path) -> None:
+    seconds = seconds_of(tmp_path / "run", Working)
+    assert len(seconds) == ITERATIONS
+    for number, value in enumerate(seconds, 1):
+        assert is_about(value, number * PART)
+
+
+def test_seconds_of_earlier_sessions_are_kept(tmp_path: Path) -> None:
+    seconds_of(tmp_path / "run", Working)
+    run = resume(tmp_path / "run", [f"decisions={200 * ITERATIONS}"])
+    run.go(quiet())
+    seconds = [row["processor_seconds"] for row in run.rows]
+    assert seconds == sorted(seconds)
+    assert is_about(seconds[-1], 2 * WHOLE)
+
+
+def test_sleep_of_a_trainer_does_not_count(tmp_path: Path) -> None:
+    assert seconds_of(tmp_path / "run", Sleeping)[-1] < SLACK
+
+
+def test_work_in_a_thread_counts(tmp_path: Path) -> None:
+    assert is_about(seconds_of(tmp_path / "run", Threaded)[-1], WHOLE)
+
+
+@forks
+def test_work_in_a_forked_child_counts(tmp_path: Path) -> None:
+    assert is_about(seconds_of(tmp_path / "run", Forking)[-1], WHOLE)
+
+
+def test_work_of_a_childs_child_counts(tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("Windows does not tell it")
+    assert seconds_of(tmp_path / "run", Grandparent)[-1] >= WHOLE
+
+
+def test_work_in_a_thread_between_calls_counts(tmp_path: Path) -> None:
+    seconds = seconds_of(tmp_path / "run", Background, Waiting())
+    assert is_about(seconds[-1], WHOLE)
+
+
+@linux
+@pytest.mark.parametrize("kind", [Server, ServerOfServer])
+def test_work_of_a_running_child_counts(kind: type[Trainer], tmp_path: Path) -> None:
+    seconds = seconds_of(tmp_path / "run", kind, Waiting())
+    # It has ended at the end alone.
+    for number, value in enumerate(seconds[:-1]):
+        assert is_about(value, number * PART)
+    assert is_about(seconds[-1], WHOLE)
+
+
+def test_work_of_a_callback_does_not_count(tmp_path: Path) -> None:
+    assert seconds_of(tmp_path / "run", Outside, Busy())[-1] < SLACK
+
+
+def test_evaluations_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated: list[Path] = []
+
+    def evaluate(path: Path, *_: object) -> CheckpointEvaluation:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        env = SelfPlayEnv(10, "2x4-h2")
+        env.step(env.reset(1).masks.argmax(axis=1))
+        evaluated.append(path)
+        return CheckpointEvaluation([], [])
+
+    monkeypatch.setattr(running, "evaluate_checkpoint", evaluate)
+    run = begin(tmp_path / "run", Outside, eval_every=100)
+    run.go(quiet())
+    assert len(evaluated) == ITERATIONS
+    assert run.rows[-1]["processor_seconds"] < SLACK
+    assert run.rows[-1]["env_steps"] == 0
+
+
+@pytest.mark.parametrize("kind", [Weighing, Storing])
+def test_work_in_other_calls_of_a_trainer_counts(kind: type[Trainer], tmp_path: Path) -> None:
+    assert seconds_of(tmp_path / "run", kind)[-1] >= PART
+
+
+def test_work_of_a_trainer_that_a_callback_ends_has_a_row(tmp_path: Path) -> None:
+    class Stopping(Working):
+        def iterate(self) -> dict[str, float]:
+            super().iterate()
+            self.stopped = True
+            return {}
+
+    run = begin(tmp_path / "run", Working)
+    run.trainer.__class__ = Stopping
+    run.go(quiet())
+    (row,) = run.rows
+    assert row["decisions"] == 100
+    assert is_about(row["processor_seconds"], PART)
+
+
+# -- the clock itself
+
+
+def _worker(_: None) -> Callable[[float], None]:
+    return work
+
+
+@linux
+@pytest.mark.parametrize("helper", [False, True])
+def test_helpers_do_not_count_while_they_run_nor_ended(helper: bool) -> None:
+    began = processor_seconds()
+    with Executor(_worker, helper=helper) as executor:
+        executor.submit(PART).result()
+        running = processor_seconds() - began
+    ended = processor_seconds() - began
+    for seconds in (running, ended):
+        assert (seconds >= PART - SLACK) != helper
+
+
+def test_work_apart_does_not_count() -> None:
+    clock = WorkClock()
+    with clock.work():
+        work()
+    with clock.apart():
+        thread = threading.Thread(target=work)
+        thread.start()
+        work()
+        thread.join()
+    assert is_about(clock.seconds, PART)
+    with clock.work(), clock.work():  # one within the other counts once
+        work()
+        assert is_about(clock.seconds, 2 * PART)
+    assert is_about(clock.seconds, 2 * PART)
+
+
+def test_clock_goes_on_in_another_thread() -> None:
+    work()
+    clock = WorkClock()
+
+    def go_on() -> None:
+        with clock.work():
+            work()
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    thread.join()
+    assert is_about(clock.seconds, PART)
+
+
+# -- steps
+
+
+class Playing(Outside):
+    """Steps 10 games ten times in an iteration, and counts a tenth of that."""
+
+    def play(self) -> None:
+        env = SelfPlayEnv(10, "2x4-h2")
+        step = env.reset(self.decisions)
+        for _ in range(10):
+            step = env.step(step.masks.argmax(axis=1))
+
+    def iterate(self) -> dict[str, float]:
+        self.play()
+        self.decisions += 10
+        return {"paid": 0.5}
+
+
+class PlayingInChild(Playing):
+    def play(self) -> None:
+        child = os.fork()
+        if not child:
+            super().play()
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize("kind", [Playing, pytest.param(PlayingInChild, marks=forks)])
+def test_steps_are_counted_where_games_are_stepped(kind: type[Trainer], tmp_path: Path) -> None:
+    SelfPlayEnv(1, "2x4-h2")  # compiled here, which counts no steps
+    run = begin(tmp_path / "run", kind, decisions=20)
+    run.go(quiet())
+    assert [row["env_steps"] for row in run.rows] == [100, 200]
+    resumed = resume(tmp_path / "run", ["decisions=30"])
+    resumed.go(quiet())
+    assert resumed.rows[-1]["env_steps"] == 300
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_benchmark_counts_steps_and_all_seconds_of_a_trainer(tmp_path: Path) -> None:
+    class_name = f"{__name__}:PlayingInChild"
+    benchmark = Benchmark(
+        algorithms={"mine": {"trainer": class_name}}, rules=("2x4-h2",), decisions=20, eval_points=1
+    )
+    (job, *_) = benchmark.jobs(tmp_path)
+    measure_job(job)
+    (point,) = msgspec.json.decode((job.folder / "result.json").read_bytes(), type=Result).points
+    assert point.decisions == 200
+    assert point.seconds > 0
+
+
+def test_steps_of_own_trainers_have_no_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer_clock, "_PACKAGE", __name__.partition(".")[0])
+    run = begin(tmp_path / "run", Playing, decisions=20)
+    run.go(quiet())
+    assert "env_steps" not in run.rows[-1]
+
+
+def test_every_environment_counts_its_steps() -> None:
+    from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, german_whist_v0
+
+    before = step_count.steps()
+    games = SelfPlayEnv(4, "2x4-h2")
+    step = games.reset(1)
+    games.step(step.masks.argmax(axis=1))
+    assert step_count.steps() - before == 4
+    games.step(games.observe().masks[[2]].argmax(axis=1), indices=[2])
+    assert step_count.steps() - before == 5
+    single = GermanWhistEnv("2x4-h2")
+    single.reset(seed=1)
+    single.step(int(single.action_masks().argmax()))
+    assert step_count.steps() - before == 6
+    vector = GermanWhistVectorEnv(3, "2x4-h2")
+    _, info = vector.reset(seed=1)
+    vector.step(info["action_mask"].argmax(axis=1))
+    assert step_count.steps() - before == 9
+    raw = german_whist_v0.raw_env("2x4-h2")
+    raw.reset(seed=1)
+    raw.step(int(raw.observe(raw.agent_selection)["action_mask"].argmax()))
+    assert step_count.steps() - before == 10
+    with pytest.raises(IllegalAction):
+        raw.step(0)
+    with pytest.raises(IllegalAction):
+        games.step([0] * 4)
+    assert step_count.steps() - before == 10
