@@ -125,7 +125,7 @@ clean:
 
 # A new top-level package is linked (setup.py) by another installation.
 UNLINKED := $(filter-out benchmarks $(notdir $(wildcard src/german_whist/*)), \
-    $(patsubst %/__init__.py,%,$(wildcard */__init__.py)))
+    $(notdir $(patsubst %/__init__.py,%,$(wildcard */__init__.py extensions/*/__init__.py))))
 .PHONY: $(UNLINKED)
 
 # The stamp is written last. What was interrupted in the middle begins again, since pip can

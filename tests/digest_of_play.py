@@ -19,8 +19,6 @@ from german_whist.engine.observation.history import histories, history_rows
 from german_whist.engine.rng import random_below, random_fraction, stream_state
 from german_whist.engine.rules import Match, load_rules
 from german_whist.engine.sampling.determinizations import METHODS, sample_determinizations
-from german_whist.three_player.game import ThreeGame
-from german_whist.three_player.observation import observation_for_three
 from support import EVERY_SET, dealt, engine_rules
 
 
@@ -87,18 +85,9 @@ def _digest_of_determinizations(method: str) -> str:
     ).hexdigest()
 
 
-def _digest_of_three() -> str:
-    digest = hashlib.sha256()
-    game = ThreeGame(seed=5, number=3)
-    while not game.over:
-        digest.update(observation_for_three(game.view()).tobytes())
-        game.play(game.legal()[0])
-    return digest.hexdigest()
-
-
 def digests(short: bool = False) -> dict[str, str]:
     """A digest for each rule set and way of play; half as many of batches if it is to be short."""
-    result = {"streams": _digest_of_streams(), "three": _digest_of_three()}
+    result = {"streams": _digest_of_streams()}
     result |= {
         f"determinizations, {method}": _digest_of_determinizations(method) for method in METHODS
     }

@@ -6,6 +6,7 @@ views, so that a comparison of bytes is a comparison of every field.
 
 from __future__ import annotations
 
+import hashlib
 import random
 import shutil
 import struct
@@ -50,6 +51,14 @@ CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 # A run of the arena is the same each time where a test names its key, which is otherwise drawn.
 KEY = "5ec2e70fa12ea0b3b17b05e1f4a9c6d8"
+
+
+def digest(*arrays: Any) -> str:
+    """A short digest of arrays and text."""
+    found = hashlib.sha256()
+    for each in arrays:
+        found.update(each.encode() if isinstance(each, str) else np.asarray(each).tobytes())
+    return found.hexdigest()[:16]
 
 
 def reproducible(result: Any) -> dict[str, Any]:

@@ -32,7 +32,6 @@ RUNS = {
     "language_model --rules humbug": (["--costs", "exact", "--hands", "2"], "answers refused", ()),
     "own_agent": (["--hands", "60"], "saver against random-exact", ()),
     "analyse_hand": (["--search", "flat-mc:20"], "decisions that mattered", ("hand.png",)),
-    "three_players": (["--steps", "1024", "--hands", "2"], "against two random", ()),
 }
 NOTEBOOK = EXAMPLES / "quickstart.ipynb"
 BUDGET = "DECISIONS, HANDS = 6_000_000, 4_000"

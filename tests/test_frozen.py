@@ -7,7 +7,6 @@ trainers are held by the mean and the norm of each array, because BLAS differs b
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 import tempfile
@@ -23,22 +22,13 @@ import german_whist
 from german_whist import Game, Match
 from german_whist.agents import CannotPlay, Player, agent_key, decision_streams, make_agent
 from german_whist.agents.registry import agent_names
-from german_whist.three_player.agents import agent_for_three, play_hand
-from german_whist.three_player.game import ThreeGame
+from support import digest
 
 FROZEN = Path(__file__).with_name("frozen.json")
 KEY = "5ec2e70fa12ea0b3b17b05e1f4a9c6d8"
 RULES = ("classic", "small-last", "draft", "no-trump", "race-7", "humbug", "colour", "2x4-h2")
 # Weights may differ in the last digits where another BLAS adds in another order.
 CLOSE = {"rtol": 1e-4, "atol": 1e-6}
-
-
-def digest(*arrays: Any) -> str:
-    """A short digest of arrays and text."""
-    found = hashlib.sha256()
-    for each in arrays:
-        found.update(each.encode() if isinstance(each, str) else np.asarray(each).tobytes())
-    return found.hexdigest()[:16]
 
 
 # -- agents
@@ -121,16 +111,6 @@ def matches() -> dict[str, str]:
     found = {}
     for name in ("champion", "threshold", "hard"):
         found[name] = hands_of(make_agent(name, match=Match(target=9)), "classic", 3, seed=13)
-    return found
-
-
-def three() -> dict[str, str]:
-    """The players of the game for three."""
-    key, found = agent_key(5), {}
-    for names in (("random",) * 3, ("thrifty", "random", "thrifty")):
-        players = [agent_for_three(name) for name in names]
-        games = [play_hand(ThreeGame(4, number), players, key) for number in range(6)]
-        found[" ".join(names)] = digest(*([int(a) for a in game.actions] for game in games))
     return found
 
 
@@ -426,7 +406,6 @@ def parts() -> dict[str, Part]:
         "play": lambda _: {name: each[:16] for name, each in digests().items()},
         **{f"agents, {rules}": lambda _, rules=rules: agents_in(rules) for rules in RULES},
         "agents, match": lambda _: matches(),
-        "agents, three": lambda _: three(),
         "observations": lambda _: observations(),
         "records": records,
         "data sets": data_sets,

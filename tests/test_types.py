@@ -56,7 +56,6 @@ assert_type(GermanWhistEnv().view(), View)
 assert_type(read_records("hands.jsonl")[0], list[GameRecord])
 
 german_whist_v0.raw_env("classic", layout="trump-first", observation="history", match=None)
-german_whist.german_whist_three_v0.env(render_mode="svg", render_view=1)
 env = german_whist_v0.env("draft", reward="win", horizon="foreplay", render_view=0)
 assert_type(env.last()[0], dict[str, npt.NDArray[np.int8]])
 assert_type(env.last()[1], float)
@@ -81,7 +80,6 @@ observation, *_ = env.last()
 observation.nothing
 german_whist_v0.env(rewards="win")
 german_whist_v0.raw_env("classic", horizon=3)
-german_whist.german_whist_three_v0.env(reward="win")
 ```
 """
 

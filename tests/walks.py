@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from german_whist import german_whist_three_v0, german_whist_v0, named_rules, network_inputs
+from german_whist import german_whist_v0, named_rules, network_inputs
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.observation.history import histories, history_rows
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
@@ -89,13 +89,10 @@ KINDS = [
     *(f"vector {mode.value}" for mode in AutoresetMode),
 ]
 every_kind = pytest.mark.parametrize("kind", KINDS)
-every_kind_and_three = pytest.mark.parametrize("kind", [*KINDS, "three"])
 
 
 def make(kind: str, rules: Any, *, opponent: Any = "threshold", **options: Any) -> Any:
-    """An environment of a kind; vectors have three games, and three players have no options."""
-    if kind == "three":
-        return german_whist_three_v0.env()
+    """An environment of a kind; vectors have three games."""
     if kind in ("raw_env", "env"):
         return getattr(german_whist_v0, kind)(rules, **options)
     if kind == "self-play":

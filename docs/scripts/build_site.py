@@ -6,12 +6,14 @@ Errors name the page and the line.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import extension_pages
 import pages
 from reference import reference
 
@@ -28,9 +30,13 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
         shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(docs, source / "docs", ignore=NOT_COPIED)
     if docs == DOCS:
-        shutil.copytree(ROOT / "examples", source / "examples", ignore=NOT_COPIED)
+        for folder in ("examples", "extensions"):
+            shutil.copytree(ROOT / folder, source / folder, ignore=NOT_COPIED)
         shutil.copy(ROOT / "CITATION.cff", source)
-        for name, text in {**reference(), **root_pages()}.items():
+        for folder in extension_pages.FOLDERS:
+            place = source / "docs" / "extensions" / folder.name
+            shutil.copytree(folder / "docs", place, ignore=NOT_COPIED)
+        for name, text in {**reference(), **site_pages()}.items():
             (source / "docs" / name).parent.mkdir(exist_ok=True)
             (source / "docs" / name).write_text(text, encoding="utf-8")
     sphinx = subprocess.run(
@@ -56,29 +62,69 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
     return sphinx.stderr.strip().splitlines() if sphinx.returncode else []
 
 
-def root_pages() -> dict[str, str]:
-    """The pages of the top folder, with links as of the site; the contents follow README.md."""
-    names = {
-        "README.md": "index.md",
-        "CONTRIBUTING.md": "develop/contributing.md",
-        "CHANGELOG.md": "develop/changes.md",
+ROOT_PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "develop/contributing.md",
+    "CHANGELOG.md": "develop/changes.md",
+    "extensions/README.md": "extensions/index.md",
+}
+_LINK = re.compile(r"\]\(([^)#\s:]+)(?=[)#])")
+
+
+def place_on_site(path: str) -> str | None:
+    """Where a file of the repository is on the site; None for what has no place there."""
+    folder, _, name = path.partition("/")
+    if folder == "docs":
+        return name
+    if folder == "extensions" and "/" in name:
+        extension, _, rest = name.partition("/")
+        if rest == "README.md":
+            return f"extensions/{extension}/index.md"
+        inner, _, file = rest.partition("/")
+        return f"extensions/{extension}/{file}" if inner == "docs" else None
+    return ROOT_PAGES.get(path)
+
+
+def site_pages() -> dict[str, str]:
+    """Pages by their place on the site: all that link to, or lie in, other folders than `docs`.
+
+    The contents follow README.md, and each extension lists its pages.
+    """
+    texts = {name: (ROOT / name).read_text("utf-8") for name in ROOT_PAGES}
+    texts |= {
+        path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+        for path in [*DOCS.rglob("*.md"), *(ROOT / "extensions").glob("*/docs/*.md")]
+        if path != DOCS / "index.md"
     }
-    texts: dict[str, str] = {}
-    for name, page in names.items():
-        up = "../" * page.count("/")
-
-        def site_link(match: re.Match[str], up: str = up) -> str:
-            target = match[1]
-            if target in names:
-                return f"]({up}{names[target]}"
-            if target.startswith("docs/"):
-                return f"]({up}{target.removeprefix('docs/')}"
-            return f"](../{up}{target}" if (ROOT / target).exists() else match[0]
-
-        texts[page] = re.sub(r"\]\(([^)#\s]+)", site_link, (ROOT / name).read_text("utf-8"))
     contents = (DOCS / "index.md").read_text("utf-8")
-    texts["index.md"] += "\n" + contents[contents.index("```{toctree}") :]
-    return texts
+    texts["README.md"] += "\n" + contents[contents.index("```{toctree}") :]
+    folders = extension_pages.FOLDERS
+    if folders:
+        texts["extensions/README.md"] += toctree([f"{folder.name}/index" for folder in folders])
+    for folder in folders:
+        readme, *others = extension_pages.pages(folder)
+        text = readme.read_text("utf-8") + toctree([page.stem for page in others])
+        texts[readme.relative_to(ROOT).as_posix()] = text
+    return {str(place_on_site(path)): with_site_links(path, text) for path, text in texts.items()}
+
+
+def toctree(entries: list[str]) -> str:
+    """A hidden table of contents, which the sidebar shows."""
+    return "\n```{toctree}\n:hidden:\n\n" + "\n".join(entries) + "\n```\n"
+
+
+def with_site_links(path: str, text: str) -> str:
+    """The text of a page with its relative links as of the site."""
+    page = place_on_site(path) or ""
+
+    def site_link(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1]))
+        if not (ROOT / target).exists():
+            return match[0]  # Sphinx says so
+        place = place_on_site(target) or f"../{target}"
+        return f"]({posixpath.relpath(place, posixpath.dirname(page) or '.')}"
+
+    return _LINK.sub(site_link, text)
 
 
 def main(out: Path = ROOT / "build" / "site") -> None:

@@ -19,6 +19,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
+import extension_pages
+
 import german_whist
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -28,6 +30,13 @@ FOLDERS = ("guide", "reference", "results", "develop")
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "extensions" / "README.md",
+    *(
+        page
+        for folder in extension_pages.FOLDERS
+        for page in extension_pages.pages(folder)
+        if page.name != "environments.md"  # as below
+    ),
     DOCS / "index.md",
     *sorted(
         page

@@ -11,14 +11,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import extension_pages
 import griffe
 
 from german_whist.common.markup import markdown_table
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "german_whist"
-# Packages behind the commands and the table, which are no API: only their modules are listed.
-LISTED_ONLY = ("table", "commands", "configs")
+# Of extensions and of what is behind the commands, only the modules are listed.
+LISTED_ONLY = ("table", "commands", "configs", *(folder.name for folder in extension_pages.FOLDERS))
 _WIDTH = 88
 
 
@@ -26,7 +27,7 @@ def link_packages(folder: Path) -> None:
     """Link the top-level folders under their import name, as they are when installed."""
     package = folder / PACKAGE
     package.mkdir(parents=True)
-    folders = [module.parent for module in ROOT.glob("*/__init__.py")]
+    folders = [module.parent for module in ROOT.glob("*/__init__.py")] + extension_pages.FOLDERS
     # An editable installation has links to the folders beside the modules.
     modules = [path for path in (ROOT / "src" / PACKAGE).iterdir() if not path.is_symlink()]
     for source in [*modules, *folders]:

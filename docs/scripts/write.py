@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 from collections import Counter
 from inspect import getdoc
@@ -15,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import extension_pages
 import ladders
 import result_tables
 from message_types import message_types
@@ -45,9 +47,6 @@ from german_whist.envs.opponent_pool import OpponentPool
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from german_whist.envs.self_play import SelfPlayEnv
 from german_whist.evaluation.config import LadderConfig
-from german_whist.three_player import german_whist_three_v0
-from german_whist.three_player.gym_env import GermanWhistThreeEnv
-from german_whist.three_player.observation import THREE_SPEC
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Range, Sweep
@@ -61,8 +60,6 @@ ENVIRONMENTS = {
     "Opponent pool": OpponentPool,
     "Self-play": SelfPlayEnv,
     "Stable-Baselines3": GermanWhistVecEnv,
-    "Three players, PettingZoo: german_whist_three_v0": german_whist_three_v0,
-    "Three players, Gymnasium: GermanWhistThree-v0": GermanWhistThreeEnv,
 }
 
 SMALL_DECKS = """\
@@ -176,13 +173,6 @@ history.
 Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_STATE_SPEC.size} values in all.
 
 {_spec_table(EXCHANGE_STATE_SPEC, STATE_SPEC.size)}
-
-## The three-player game
-
-Version {THREE_SPEC.version}: {THREE_SPEC.size} int8 values, each 0 or 1
-([the game](../guide/three_players.md)).
-
-{_spec_table(THREE_SPEC)}
 """
 
 
@@ -357,10 +347,16 @@ def _pages_with_tables() -> dict[str, str]:
     }
 
 
+def _pages_of_extensions() -> dict[str, str]:
+    made = extension_pages.made_pages()
+    return {Path(os.path.relpath(path, DOCS)).as_posix(): text for path, text in made.items()}
+
+
 def pages() -> dict[str, str]:
-    """Every page that is made from code or results, by file name."""
+    """Every page that is made from code or results, by its path from `docs`."""
     return {
         **_pages_with_tables(),
+        **_pages_of_extensions(),
         "reference/environments.md": _environments_page(),
         "reference/commands.md": _commands_page(),
         "results/ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),

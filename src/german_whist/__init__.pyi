@@ -40,7 +40,6 @@ from .evaluation import evaluate as evaluate
 from .evaluation import ladder as ladder
 from .evaluation.exploitability.exact import measure_exploitability as measure_exploitability
 from .solvers.cfr_plus import CFRPlusSolver as CFRPlusSolver
-from .three_player import german_whist_three_v0 as german_whist_three_v0
 from .training.api import train as train
 from .training.api import train_on as train_on
 from .training.datasets import Dataset as Dataset

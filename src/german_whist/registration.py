@@ -7,10 +7,8 @@ import pettingzoo
 
 GYMNASIUM_ID = "german_whist/GermanWhist-v0"
 GYMNASIUM_ID_OF_TEXT = "german_whist/GermanWhistText-v0"
-GYMNASIUM_ID_OF_THREE = "german_whist/GermanWhistThree-v0"
 # PettingZoo's registry turns german_whist_v0 into german_whist-v0.
 PETTINGZOO_ID = "german_whist/german_whist-v0"
-PETTINGZOO_ID_OF_THREE = "german_whist/german_whist_three-v0"
 
 
 def register_environments() -> None:
@@ -28,11 +26,4 @@ def register_environments() -> None:
         entry_point="german_whist.envs.gymnasium_env:GermanWhistEnv",
         kwargs={"observation": "text"},
     )
-    gymnasium.register(
-        GYMNASIUM_ID_OF_THREE, entry_point="german_whist.three_player.gym_env:GermanWhistThreeEnv"
-    )
-    for name, module in (
-        (PETTINGZOO_ID, "envs.german_whist_v0"),
-        (PETTINGZOO_ID_OF_THREE, "three_player.german_whist_three_v0"),
-    ):
-        pettingzoo.register("aec", name, entry_point=f"german_whist.{module}:env")
+    pettingzoo.register("aec", PETTINGZOO_ID, entry_point="german_whist.envs.german_whist_v0:env")

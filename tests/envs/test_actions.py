@@ -8,96 +8,41 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from action_kinds import (
+    KINDS,
+    Way,
+    of_aec,
+    of_game,
+    of_gymnasium,
+    refuses_what_holds_no_whole_number,
+    takes_the_number_that_is_held,
+)
 
 import german_whist
-from german_whist import Game, german_whist_three_v0, german_whist_v0
+from german_whist import Game, german_whist_v0
 from german_whist.engine.game import IllegalAction
 from german_whist.envs import SelfPlayEnv
-from german_whist.three_player.game import ThreeGame
 from support import dealt
 
 torch = pytest.importorskip("torch")
 
 
-class Index:
-    """What JAX and others have in common: a number by `__index__`, and nothing else of an int."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __index__(self) -> int:
-        return self.number
-
-
-KINDS: dict[str, Callable[[int], Any]] = {
-    "torch scalar": torch.tensor,
-    "torch scalar of 8 bits": lambda number: torch.tensor(number, dtype=torch.uint8),
-    "torch tensor of one": lambda number: torch.tensor([[number]]),
-    "NumPy number": np.int32,
-    "NumPy number of 8 bits": np.int8,
-    "NumPy number without a sign": np.uint64,
-    "NumPy scalar": np.array,
-    "NumPy array of one": lambda number: np.array([number]),
-    "index": Index,
-}
-NONE: dict[str, Callable[[int], Any]] = {
-    "torch scalar of floats": lambda number: torch.tensor(float(number)),
-    "torch truth": lambda number: torch.tensor(True),
-    "torch tensor of two": lambda number: torch.tensor([number, number]),
-    "float": float,
-    "truth": lambda number: True,
-    "NumPy truth": lambda number: np.bool_(True),
-    "nothing": lambda number: None,
-    "beyond the deck": lambda number: 60,
-    "below it": lambda number: -1,
-}
-
-
-def of_game(game: Game | ThreeGame, act: Callable[[int], Any]) -> object:
-    game.play(act(int(game.legal()[0])))
-    return repr(game.actions), repr(game)
-
-
-def of_aec(make: Callable[[], Any], act: Callable[[int], Any]) -> object:
-    env = make()
-    env.reset(seed=1)
-    observation = env.last()[0]
-    env.step(act(int(np.flatnonzero(observation["action_mask"])[0])))
-    assert not any(env.terminations.values())
-    return env.unwrapped.game().actions
-
-
-def of_gymnasium(name: str, act: Callable[[int], Any]) -> object:
-    env = gymnasium.make(name)
-    _, info = env.reset(seed=1)
-    observation, *_ = env.step(act(int(np.flatnonzero(info["action_mask"])[0])))
-    return observation.tobytes()
-
-
-WAYS: dict[str, Callable[[Callable[[int], Any]], object]] = {
+WAYS: dict[str, Way] = {
     "Game": lambda act: of_game(Game("classic", seed=1), act),
-    "ThreeGame": lambda act: of_game(ThreeGame(seed=1), act),
     "AEC": lambda act: of_aec(german_whist_v0.env, act),
     "raw AEC": lambda act: of_aec(german_whist_v0.raw_env, act),
-    "AEC of three": lambda act: of_aec(german_whist_three_v0.env, act),
     "Gymnasium": lambda act: of_gymnasium("german_whist/GermanWhist-v0", act),
-    "Gymnasium of three": lambda act: of_gymnasium("german_whist/GermanWhistThree-v0", act),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_scalar_of_any_library_is_the_number_that_it_holds(way: str) -> None:
-    plain = WAYS[way](int)
-    for name, kind in KINDS.items():
-        assert WAYS[way](kind) == plain, name
+    takes_the_number_that_is_held(WAYS[way])
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_holds_no_whole_number_is_refused_with_a_sentence(way: str) -> None:
-    why = r"has to be a whole number|an action is a card id|from 0 to 51"
-    for kind in NONE.values():
-        with pytest.raises(IllegalAction, match=why):
-            WAYS[way](kind)
+    refuses_what_holds_no_whole_number(WAYS[way])
 
 
 def vector() -> tuple[Any, np.ndarray]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from aec_contract import warns_once_of_the_mask
 from gymnasium.vector import AutoresetMode
 from walks import german_whist_v0
 
@@ -15,8 +15,7 @@ from german_whist import network_inputs
 from german_whist.engine.batch.config import HORIZONS, REWARDS
 from german_whist.engine.dtypes import GAME
 from german_whist.engine.game import IllegalAction
-from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, illegal
-from german_whist.three_player import GermanWhistThreeEnv
+from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*illegal action ends")
 
@@ -156,24 +155,13 @@ def test_unknown_actions_and_options_raise_a_sentence() -> None:
         GermanWhistEnv(illegal="loose")
 
 
-@pytest.mark.parametrize("make", [GermanWhistEnv, GermanWhistVectorEnv, "sb3", "three"])
+@pytest.mark.parametrize("make", [GermanWhistEnv, GermanWhistVectorEnv, "sb3"])
 def test_first_illegal_action_of_a_process_warns_of_the_mask(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if make == "sb3":
         make = pytest.importorskip("german_whist.envs.sb3").GermanWhistVecEnv
-    elif make == "three":
-        make = GermanWhistThreeEnv
-    env = make()
-    monkeypatch.setattr(illegal, "_warned", False)
-    for expected in (1, 0):
-        env.reset()
-        actions = np.atleast_2d(env.action_masks()).argmin(axis=1)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            env.step(int(actions[0]) if isinstance(env, gymnasium.Env) else actions)
-        assert len(caught) == expected
-        assert all("info['action_mask']" in str(each.message) for each in caught)
+    warns_once_of_the_mask(make, monkeypatch)
 
 
 @pytest.mark.parametrize("make", [GermanWhistEnv, GermanWhistVectorEnv, "sb3"])

@@ -18,7 +18,6 @@ from walks import (
     Walked,
     arrays_in,
     every_kind,
-    every_kind_and_three,
     label,
     make,
     pick,
@@ -40,7 +39,7 @@ from german_whist.envs.sb3 import GermanWhistVecEnv
 pytestmark = pytest.mark.usefixtures("small_parts", "pooled_memory")
 
 Array = np.ndarray[Any, Any]
-MASKED = "raw_env", "env", "self-play", "three"
+MASKED = "raw_env", "env", "self-play"
 """What shows a mask always."""
 
 
@@ -119,7 +118,7 @@ def test_options_of_sb3_are_for_all_games_alike() -> None:
 # -- copies, pickles, forks
 
 
-@every_kind_and_three
+@every_kind
 @pytest.mark.parametrize("options", [{"rules": "draft"}, *OPTIONS[4:7]], ids=label)
 def test_copied_environments_are_independent(kind: str, options: Any) -> None:
     walked = Walked(make(kind, **options))
@@ -179,7 +178,7 @@ def test_forked_workers_play_as_one_process_does() -> None:
 # -- what is handed out
 
 
-@every_kind_and_three
+@every_kind
 @pytest.mark.parametrize("in_observation", [False, True])
 def test_writing_into_what_was_handed_out_changes_nothing(kind: str, in_observation: bool) -> None:
     how = {} if kind in MASKED else {"mask_in_observation": in_observation}
@@ -200,7 +199,7 @@ def test_writing_into_what_was_handed_out_changes_nothing(kind: str, in_observat
         assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
 
 
-@every_kind_and_three
+@every_kind
 @pytest.mark.parametrize("in_observation", [False, True])
 def test_what_was_handed_out_stays_as_it_was(kind: str, in_observation: bool) -> None:
     how: dict[str, Any] = {"mask_in_observation": in_observation}

@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 import pettingzoo
 import pytest
+from aec_contract import (
+    REFUSED_RESETS,
+    costs_the_worst_result,
+    raises_a_sentence_and_goes_on,
+    refuses_the_reset,
+    refuses_what_it_does_not_have,
+    tells_to_reset_after_the_end,
+)
 from gymnasium.spaces import Discrete
 from walks import OPTIONS, SHAPES, api_test, label, pick, seed_test
 
-from german_whist import OBSERVATION_SPEC, german_whist_three_v0, german_whist_v0
+from german_whist import OBSERVATION_SPEC, german_whist_v0
 from german_whist.engine.endgame import value
-from german_whist.engine.game import IllegalAction
-from german_whist.three_player import GermanWhistThreeEnv
-from german_whist.three_player.observation import THREE_SPEC
 
 MAKERS = {
     **{label({"rules": name}): partial(german_whist_v0.env, name) for name in SHAPES},
     **{label(options): partial(german_whist_v0.raw_env, **options) for options in OPTIONS},
-    "three": german_whist_three_v0.env,
-    "three, raw": german_whist_three_v0.raw_env,
 }
-each_module = pytest.mark.parametrize("module", [german_whist_v0, german_whist_three_v0])
 
 
 # PettingZoo's api_test warns of every dict observation; ours is one because of its mask.
@@ -42,7 +44,6 @@ def test_api_test_and_seed_test_pass_on_every_option(make: Any) -> None:
     [
         ("german_whist_v0", {}, 2, 52),
         ("german_whist_v0", {"rules": "draft"}, 2, 53),
-        ("german_whist_three_v0", {}, 3, 52),
     ],
 )
 def test_pettingzoo_makes_it_by_name(name: str, options: Any, agents: int, actions: int) -> None:
@@ -77,81 +78,6 @@ LOSSES: list[Any] = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*Illegal move made")
-@pytest.mark.parametrize(("make", "worst"), [*LOSSES, (german_whist_three_v0.env, 7)])
-@pytest.mark.parametrize("steps", [0, 1, 23, 43, 51])
-def test_an_illegal_action_costs_the_worst_result(make: Any, worst: int, steps: int) -> None:
-    env = make()
-    env.reset(seed=3)
-    layout = THREE_SPEC if len(env.agents) == 3 else OBSERVATION_SPEC
-    got = dict.fromkeys(env.agents, 0.0)
-    offender = ""
-    for step, agent in enumerate(env.agent_iter()):
-        seen, reward, over, cut, info = env.last()
-        got[agent] += reward
-        if over or cut:
-            assert not seen["action_mask"].any()
-            assert seen["observation"][layout.slice("decision")].tolist()[-2:] == [0, 1]
-            assert info["result"]["deal"] == 0
-            env.step(None)
-        elif step == steps:
-            offender = agent
-            env.step(int(seen["action_mask"].argmin()))
-        else:
-            env.step(int(seen["action_mask"].argmax()))
-    assert got[offender] <= -worst
-    env.reset(seed=3)
-    assert env.last()[0]["action_mask"].any()
-
-
-@each_module
-def test_the_raw_environment_raises_a_sentence_and_goes_on(module: Any) -> None:
-    env = module.raw_env()
-    for early in (lambda: env.step(0), lambda: env.observe("player_0")):
-        with pytest.raises(IllegalAction, match=r"call reset\(\) first"):
-            early()
-    with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before step"):
-        module.env().step(0)
-    for observe in (True, False):
-        with pytest.raises(IllegalAction, match="nothing has been dealt yet: call reset"):
-            env.last(observe)
-    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
-        module.env().last()
-    env.reset(seed=3)
-    with pytest.raises(ValueError, match="there is no agent 'player_3'"):
-        env.observe("player_3")
-    for _ in env.agent_iter():
-        seen, _, over, _, _ = env.last()
-        if over:
-            with pytest.raises(ValueError, match="the only valid action is None"):
-                env.step(3)
-            env.step(None)
-            continue
-        before = env.game().actions
-        with pytest.raises(IllegalAction, match=r"is not legal for player_\d now: its mask allows"):
-            env.step(int(seen["action_mask"].argmin()))
-        assert env.game().actions == before
-        env.step(int(seen["action_mask"].argmax()))
-    for late in (lambda: env.step(0), env.last, lambda: env.last(observe=False)):
-        with pytest.raises(IllegalAction, match=r"the episode is over .*call reset\(\)"):
-            late()
-    env.reset()
-    env.step(int(env.last()[0]["action_mask"].argmax()))
-
-
-@each_module
-def test_last_after_the_end_raises_a_sentence(module: Any) -> None:
-    env = module.env()
-    env.reset(seed=3)
-    for _ in env.agent_iter():
-        seen, _, over, _, _ = env.last()
-        env.step(None if over else int(seen["action_mask"].argmax()))
-    with pytest.raises(IllegalAction, match=r"the episode is over for all agents: call reset\(\)"):
-        env.last()
-    env.reset(seed=3)
-    assert env.last()[0]["action_mask"].any()
-
-
 @pytest.mark.parametrize(
     ("options", "why"),
     [
@@ -174,38 +100,9 @@ def test_options_that_do_not_fit_get_a_sentence(options: dict[str, Any], why: st
         german_whist_v0.env(**options)
 
 
-@pytest.mark.parametrize(
-    ("seed", "options", "why"),
-    [
-        (-1, None, "seed is -1"),
-        (1.5, None, "seed is 1.5"),
-        (1, {"number": "x"}, "number is 'x'"),
-        (1, {"deal": "AS KD"}, "has 52 cards, this one has 2"),
-        (1, {"dealer": 3}, "dealer is 3: it has to be 0(, 1)? or "),
-        (1, {"dealer": True}, "dealer is True: it has to be 0(, 1)? or "),
-        (1, {"deal": 5}, "the deal is 5: it has to be cards"),
-        (1, {"nmber": 1}, "no option 'nmber': .*; did you mean 'number'"),
-    ],
-)
-@pytest.mark.parametrize(
-    "make", [german_whist_v0.raw_env, german_whist_three_v0.raw_env, GermanWhistThreeEnv]
-)
-def test_refused_reset_leaves_nothing_to_step(make: Any, seed: Any, options: Any, why: str) -> None:
-    env = make()
-    env.reset(seed=1)
-    with pytest.raises(ValueError, match=why):
-        env.reset(seed=seed, options=options)
-    with pytest.raises(IllegalAction, match="nothing has been dealt yet"):
-        env.step(0)
-    env.reset(seed=1)
-
-
 def test_the_documentation_holds_the_index_tables() -> None:
-    for module, layout in (
-        (german_whist_v0, OBSERVATION_SPEC),
-        (german_whist_three_v0, THREE_SPEC),
-    ):
-        assert all(line in (module.__doc__ or "") for line in layout.table().splitlines())
+    table = OBSERVATION_SPEC.table().splitlines()
+    assert all(line in (german_whist_v0.__doc__ or "") for line in table)
 
 
 def test_the_horizon_foreplay_pays_what_best_play_would() -> None:
@@ -222,11 +119,25 @@ def test_the_horizon_foreplay_pays_what_best_play_would() -> None:
         assert env.rewards[f"player_{turn}"] == 2 * best - 10
 
 
-@each_module
-def test_what_it_does_not_have_gets_a_sentence(module: Any) -> None:
-    with pytest.raises(TypeError, match="there is no option 'rule'"):
-        module.env(rule="classic")
-    with pytest.raises(AttributeError, match="no parallel_env, as the players move in turn"):
-        _ = module.parallel_env
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = module.nothing
+def test_the_raw_environment_raises_a_sentence_and_goes_on() -> None:
+    raises_a_sentence_and_goes_on(german_whist_v0)
+
+
+def test_last_after_the_end_raises_a_sentence() -> None:
+    tells_to_reset_after_the_end(german_whist_v0)
+
+
+@pytest.mark.filterwarnings("ignore:.*Illegal move made")
+@pytest.mark.parametrize(("make", "worst"), LOSSES)
+@pytest.mark.parametrize("steps", [0, 1, 23, 43, 51])
+def test_an_illegal_action_costs_the_worst_result(make: Any, worst: int, steps: int) -> None:
+    costs_the_worst_result(make, OBSERVATION_SPEC, worst, steps)
+
+
+@pytest.mark.parametrize(("seed", "options", "why"), REFUSED_RESETS)
+def test_refused_reset_leaves_nothing_to_step(seed: Any, options: Any, why: str) -> None:
+    refuses_the_reset(german_whist_v0.raw_env, seed, options, why)
+
+
+def test_what_it_does_not_have_gets_a_sentence() -> None:
+    refuses_what_it_does_not_have(german_whist_v0)

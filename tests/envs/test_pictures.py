@@ -12,7 +12,7 @@ import pygame
 import pytest
 from walks import lies_inside, render_test
 
-from german_whist import Game, german_whist_three_v0, german_whist_v0
+from german_whist import Game, german_whist_v0
 from german_whist.engine.cards import CARDS
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.render.modes import Painter
@@ -42,9 +42,8 @@ MATCH: dict[str, Any] = {"horizon": "match", "match": 10}
     [
         partial(german_whist_v0.env, "draft"),
         partial(german_whist_v0.env, "small-all", **MATCH),
-        german_whist_three_v0.env,
     ],
-    ids=["draft", "match", "three"],
+    ids=["draft", "match"],
 )
 def test_render_test_passes(make: Any) -> None:
     render_test(make, custom_tests={"svg": lambda svg: fromstring(svg).tag.endswith("svg")})

@@ -10,11 +10,10 @@ from gymnasium.utils.env_checker import check_env
 from scipy import stats
 from walks import OnlyLegal, pick
 
-from german_whist import german_whist_three_v0
 from german_whist.agents.base import agent_key
 from german_whist.agents.calls import AgentFault
 from german_whist.engine.checks import IllegalAction
-from german_whist.three_player import GermanWhistThreeEnv
+from german_whist.three_player import GermanWhistThreeEnv, german_whist_three_v0
 from german_whist.three_player.agents import (
     estimate_payoff,
     play_hand,

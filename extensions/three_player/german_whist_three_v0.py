@@ -2,7 +2,7 @@
 
 | property | value |
 |---|---|
-| Import | `from german_whist import german_whist_three_v0` |
+| Import | `from german_whist.three_player import german_whist_three_v0` |
 | Agents | `player_0`, `player_1`, `player_2` |
 | Actions | discrete, 52 |
 | Observations | `{"observation": int8 vector, "action_mask": int8}` |
@@ -87,19 +87,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.batch.config import checked_keywords
-from ..engine.cards import N_CARDS, action_text
-from ..engine.checks import IllegalAction, check_reset_options, checked_seed, fresh_seed
-from ..envs.aec import GameAEC, IllegalActionLoses, no_parallel_env
-from ..envs.options import Info, RenderOptions, options_table
-from ..envs.render.modes import (
+from german_whist.engine.batch.config import checked_keywords
+from german_whist.engine.cards import N_CARDS, action_text
+from german_whist.engine.checks import IllegalAction, check_reset_options, checked_seed, fresh_seed
+from german_whist.envs.aec import GameAEC, IllegalActionLoses, no_parallel_env
+from german_whist.envs.options import Info, RenderOptions, options_table
+from german_whist.envs.render.modes import (
     MOVER,
     OPEN,
     RenderFrame,
     usable_render_modes,
     warn_without_render_mode,
 )
-from ..envs.typed_aec import Observation, Wrapped
+from german_whist.envs.typed_aec import Observation, Wrapped
+
 from .game import HAND, PLAYERS, ThreeGame, ThreeView
 from .observation import THREE_SPEC, mask_for_three, observation_for_three, three_space
 from .render import scene_of_three, text_of_three

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..engine.cards import CARDS, SUIT_NAMES, SUIT_SYMBOLS, Card, cards_of
-from ..envs.render.shapes import (
+from german_whist.engine.cards import CARDS, SUIT_NAMES, SUIT_SYMBOLS, Card, cards_of
+from german_whist.envs.render.shapes import (
     CARD_HEIGHT,
     CARD_WIDTH,
     GOLD,
@@ -26,7 +26,8 @@ from ..envs.render.shapes import (
     table_background,
     tricks_text,
 )
-from ..envs.render.text import shown_cards
+from german_whist.envs.render.text import shown_cards
+
 from .game import DRAW_TRICKS, DUMMY, HAND, PLAYERS, ThreeView, relative_seat
 
 _WIDTH, _HEIGHT = 1100, 720

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..agents.base import Array, agent_key
-from ..common.suggestions import suggest
-from ..engine.cards import N_CARDS, cards_of
-from ..engine.checks import checked_count
-from ..engine.play import beats
-from ..engine.rng import SipKey, random_below, siphash
-from ..evaluation.statistics import Estimate, mean_of
+from german_whist.agents.base import Array, agent_key
+from german_whist.common.suggestions import suggest
+from german_whist.engine.cards import N_CARDS, cards_of
+from german_whist.engine.checks import checked_count
+from german_whist.engine.play import beats
+from german_whist.engine.rng import SipKey, random_below, siphash
+from german_whist.evaluation.statistics import Estimate, mean_of
+
 from .game import DUMMY, PLAYERS, ThreeGame, ThreeView
 
 ThreeAgent = Callable[[ThreeView, Array], int]

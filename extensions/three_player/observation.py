@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from ..engine.cards import N_CARDS
-from ..engine.observation.spec import ObservationSpec
+from german_whist.engine.cards import N_CARDS
+from german_whist.engine.observation.spec import ObservationSpec
+
 from .game import DRAW_TRICKS, HAND, PLAYERS, ThreeView
 
 _NAMES = {

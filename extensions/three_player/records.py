@@ -12,11 +12,11 @@ from typing import Literal, cast
 import msgspec
 from msgspec import Struct
 
-from ..common.files import checked_path
-from ..common.schema import convert, short_repr
-from ..common.typing import JsonObject
-from ..engine.cards import cards, text_of
-from ..engine.records import (
+from german_whist.common.files import checked_path
+from german_whist.common.schema import convert, short_repr
+from german_whist.common.typing import JsonObject
+from german_whist.engine.cards import cards, text_of
+from german_whist.engine.records import (
     BrokenLine,
     RecordError,
     check_deal_number,
@@ -24,6 +24,7 @@ from ..engine.records import (
     parse_record,
     read_lines,
 )
+
 from .game import ThreeGame
 
 

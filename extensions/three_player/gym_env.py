@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from ..agents.base import agent_key
-from ..agents.calls import AgentFault
-from ..engine.batch.config import checked_keywords
-from ..engine.cards import N_CARDS
-from ..engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
-from ..engine.rng import hash_with, random_below, stream_state
-from ..envs.illegal import LOSE, RAISE, warn_of_illegal_action
-from ..envs.options import Info, LearnerObservation
-from ..envs.render.modes import OPEN, SEAT, RenderFrame, usable_render_modes
-from ..envs.single_agent_batch import RANDOM_SEAT
+from german_whist.agents.base import agent_key
+from german_whist.agents.calls import AgentFault
+from german_whist.engine.batch.config import checked_keywords
+from german_whist.engine.cards import N_CARDS
+from german_whist.engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
+from german_whist.engine.rng import hash_with, random_below, stream_state
+from german_whist.envs.illegal import LOSE, RAISE, warn_of_illegal_action
+from german_whist.envs.options import Info, LearnerObservation
+from german_whist.envs.render.modes import OPEN, SEAT, RenderFrame, usable_render_modes
+from german_whist.envs.single_agent_batch import RANDOM_SEAT
+
 from .agents import ThreeAgent, agent_for_three, three_stream
 from .game import HAND, PLAYERS, ThreeView
 from .german_whist_three_v0 import raw_env

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import numpy as np
 import pytest
-from walks import lies_inside
+from walks import lies_inside, render_test
 
-from german_whist import german_whist_three_v0
 from german_whist.engine.cards import CARDS
 from german_whist.envs.render.shapes import Box
-from german_whist.three_player import GermanWhistThreeEnv
+from german_whist.three_player import GermanWhistThreeEnv, german_whist_three_v0
 from german_whist.three_player.game import ThreeGame
 from german_whist.three_player.render import scene_of_three, text_of_three
 
@@ -94,3 +94,10 @@ def test_a_window_shows_every_step(monkeypatch) -> None:
     learner.reset(seed=1)
     learner.step(learner.action_masks().argmax())
     assert len(shown) == 4
+
+
+def test_render_test_passes() -> None:
+    render_test(
+        german_whist_three_v0.env,
+        custom_tests={"svg": lambda svg: fromstring(svg).tag.endswith("svg")},
+    )

@@ -1,8 +1,8 @@
 """Three players with a dummy: MaskablePPO learns against two rule agents, and is evaluated.
 
 It sees every hand with trumps as the first suit, so that it has one game to learn instead of
-four. `python examples/three_players.py` trains and evaluates; `--steps 2000` only shows that it
-runs. Install in a clone: `pip install ".[train]"`.
+four. `python extensions/three_player/examples/three_players.py` trains and evaluates;
+`--steps 2000` only shows that it runs. Install in a clone: `pip install ".[train]"`.
 """
 
 import argparse

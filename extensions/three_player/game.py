@@ -12,12 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..common.jit.compiler import jit, warm_up
-from ..engine.cards import CARDS, N_CARDS, SUIT_NAMES, Card, cards_of, text_of
-from ..engine.checks import IllegalAction, checked_deal, checked_seat, checked_seed, parse_action
-from ..engine.play import Record, beats, row, shuffle
-from ..engine.rng import random_below, stream_state
-from ..engine.rules import load_rules
+from german_whist.common.jit.compiler import jit, warm_up
+from german_whist.engine.cards import CARDS, N_CARDS, SUIT_NAMES, Card, cards_of, text_of
+from german_whist.engine.checks import (
+    IllegalAction,
+    checked_deal,
+    checked_seat,
+    checked_seed,
+    parse_action,
+)
+from german_whist.engine.play import Record, beats, row, shuffle
+from german_whist.engine.rng import random_below, stream_state
+from german_whist.engine.rules import load_rules
 
 PLAYERS = 3
 DUMMY = 3

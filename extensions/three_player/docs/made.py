@@ -1,0 +1,24 @@
+"""The reference of the environments, from their docstrings."""
+
+from __future__ import annotations
+
+from inspect import getdoc
+
+from german_whist.three_player import german_whist_three_v0
+from german_whist.three_player.gym_env import GermanWhistThreeEnv
+
+ENVIRONMENTS = {
+    "PettingZoo: german_whist_three_v0": german_whist_three_v0,
+    "Gymnasium: GermanWhistThree-v0": GermanWhistThreeEnv,
+}
+
+
+def pages() -> dict[str, str]:
+    """The texts of the pages that are made, by their path in the extension's folder."""
+    parts = [
+        "# Environments for three, reference",
+        "Made from the docstrings by `make docs`. The [overview](../README.md) has examples.",
+    ]
+    for title, documented in ENVIRONMENTS.items():
+        parts += [f"## {title}", getdoc(documented) or ""]
+    return {"docs/environments.md": "\n\n".join(parts) + "\n"}
