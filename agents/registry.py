@@ -239,17 +239,17 @@ class _Found:
 def _find(text: str) -> _Found:
     title, text = parse_agent_name(text)
     name, _, parameter_text = text.partition(":")
-    entries = agent_names()
-    if name not in entries and is_checkpoint(text.split(",")[0]):
-        name, parameter_text = "network", text
-    if name in entries:
-        factory, usage = _load(entries[name].source), entries[name].usage
+    entry = AGENTS.get(name)
+    if entry is None and is_checkpoint(text.split(",")[0]):
+        entry, parameter_text = AGENTS.get("network"), text
+    if entry is not None:
+        factory, usage = _load(entry.source), entry.usage
     elif not name.endswith(".py") and (match_object := _MODULE_AND_OBJECT.fullmatch(text)):
         module, target, parameter_text = match_object.groups(default="")
         check_trusted(f"{module}:{target}")
         factory, usage = _load(f"{module}:{target}"), None
     else:
-        raise ValueError(_unknown_message(text, name, list(entries)))
+        raise ValueError(_unknown_message(text, name, list(agent_names())))
     parameters = [part.strip() for part in parameter_text.split(",")] if parameter_text else []
     return _Found(title, text, factory, parameters, usage)
 
@@ -488,7 +488,7 @@ def rules_of_agent(agent: object) -> tuple[Rules, ...] | None:
         return _rules_of_nash(parameters)
     if name == "network":
         path = find_checkpoint(parameters.split(",")[0])
-    elif name not in agent_names() and is_checkpoint(text.split(",")[0]):
+    elif AGENTS.get(name) is None and is_checkpoint(text.split(",")[0]):
         path = find_checkpoint(text.split(",")[0])
     else:
         return None
@@ -501,7 +501,7 @@ def _rules_of_nash(path: str) -> tuple[Rules, ...]:
     if path:
         solution = find_strategy(load_rules(_DEFAULT_RULES), path)
         return parse_rules(read_solved_card(solution).rules, solution)
-    factory = _load(AGENTS.entries()["nash"].source)
+    factory = AGENTS.find("nash")
     return tuple(filter(factory.plays, solved_rules().values()))
 
 

@@ -46,6 +46,11 @@ def _installed(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=group))
 
 
+def installed(group: str) -> tuple[EntryPoint, ...]:
+    """The entry points of a group."""
+    return _installed(group, tuple(sys.path))
+
+
 class Registry:
     """Registry of one kind of plugin; `group` is its entry point group."""
 
@@ -68,28 +73,25 @@ class Registry:
     def entries(self) -> dict[str, Entry]:
         """All entries, including those of entry points."""
         entries = dict(self._builtin)
-        for entry_point in _installed(self.group, tuple(sys.path)):
+        for point in installed(self.group):
             entries.setdefault(
-                entry_point.name,
-                Entry(
-                    entry_point.name,
-                    entry_point.value,
-                    f"from {entry_point.value}",
-                    entry_point.name,
-                ),
+                point.name, Entry(point.name, point.value, f"from {point.value}", point.name)
             )
         return entries
 
+    def get(self, name: str) -> Entry | None:
+        """The entry of a name; entry points are read only for what is not registered."""
+        return self._builtin.get(name) or self.entries().get(name)
+
     def find(self, text: str) -> Any:
         """The object registered under a name, or at `package.module:object`."""
-        entries = self.entries()
-        if text in entries:
-            return load_source(entries[text].source)
+        if (entry := self.get(text)) is not None:
+            return load_source(entry.source)
         if ":" in text:
             check_trusted(text)
             return import_object(text)
         hint = f"{self.noun}s of your own are named as module:object"
-        raise ValueError(f"{text!r} is not a {self.noun}{suggest(text, entries, more=hint)}")
+        raise ValueError(f"{text!r} is not a {self.noun}{suggest(text, self.entries(), more=hint)}")
 
 
 def load_source(source: object) -> Any:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..agents.checkpoints import CheckpointError, find_checkpoint, is_checkpoint
-from ..agents.registry import agent_names
+from ..agents.registry import AGENTS
 from ..common.executors import LOCAL
 from ..common.trust import check_trusted
 
@@ -64,7 +64,7 @@ def _pack_agent(agent: str | Path, files: PackedFiles) -> str:
     for path in _PICKLE.findall(text):
         check_trusted(f"sb3:{path}")
     for module, target in _MODULE.findall(text):
-        if module not in agent_names():
+        if AGENTS.get(module) is None:
             check_trusted(f"{module}:{target}")
             _pack_module(module, files)
     return _PARTS.sub(lambda part: _pack_part(part[0], files), text)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from german_whist.common import plugins
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTENSIONS = sorted(path.parent for path in ROOT.glob("extensions/*/__init__.py"))
@@ -47,3 +51,66 @@ def test_core_names_no_extension(folder: Path) -> None:
 def test_extension_says_on_one_screen_what_it_is_for(folder: Path) -> None:
     assert len((folder / "README.md").read_text(encoding="utf-8").splitlines()) <= 60
     assert [*(folder / "tests").glob("test_*.py")]
+
+
+# -- commands by entry points
+
+GREET = """\
+GROUPS = {"play": {"greet": "greet somebody"}}
+"""
+GREETING = """\
+\'\'\'Greet somebody by name.\'\'\'
+
+
+def add_arguments(parser):
+    parser.add_argument("name")
+
+
+def run(arguments):
+    print(f"hello, {arguments.name}")
+"""
+
+
+@pytest.fixture
+def greeter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package that brings a command by an entry point, as if it were installed."""
+    package, about = tmp_path / "whist_greeter", tmp_path / "whist_greeter-1.dist-info"
+    package.mkdir()
+    about.mkdir()
+    (package / "__init__.py").write_text(GREET)
+    (package / "greet.py").write_text(GREETING)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: whist-greeter\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[german_whist.commands]\ngreeter = whist_greeter\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("whist_greeter", "whist_greeter.greet"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    return package
+
+
+def test_entry_point_brings_a_command(greeter: Path, whist: Any) -> None:
+    assert whist("greet", "you").out == "hello, you\n"
+    assert "greet somebody" in whist("--help").out
+    assert "Greet somebody by name." in whist("greet", "--help").out
+    assert "did you mean 'greet'" in whist("gret", status=2).err
+
+
+def test_commands_that_cannot_be_imported_are_named(greeter: Path, whist: Any) -> None:
+    (greeter / "__init__.py").write_text("import nothing_of_this_name\n")
+    for words in (["--help"], ["greet", "you"]):
+        error = whist(*words, status=2).err
+        assert "the commands of 'greeter' cannot be imported from whist_greeter (Module" in error
+        assert "install the package that brings them again, or remove it" in error
+    assert whist("rules", "classic").out
+
+
+def test_core_is_used_without_reading_entry_points(
+    whist: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(**_: object) -> None:
+        raise AssertionError("entry points are read")
+
+    monkeypatch.setattr(plugins, "entry_points", read)
+    plugins._installed.cache_clear()
+    assert whist("rules", "classic").out
+    words = ("evaluate", "threshold", "--against", "random", "--hands", "4", "--workers", "1")
+    assert "threshold" in whist(*words).out

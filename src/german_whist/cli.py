@@ -1,8 +1,10 @@
 # pyright: strict
 """The command `german-whist`, which imports the module of a sub-command and runs it.
 
-A sub-command is a module of `german_whist.commands` with `add_arguments` and `run`. Errors end
-here, in a sentence; `--debug` shows the traceback.
+A sub-command is a module of `german_whist.commands` with `add_arguments` and `run`. Entry points of
+the group `german_whist.commands` bring more: each names a package that has a module a command, and
+`GROUPS` as below. They are read only for what is no command of the core, so that those start fast.
+Errors end here, in a sentence; `--debug` shows the traceback.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import FrameType, ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
 from .common.console import DEBUG, lasting_streams, show_traceback
@@ -26,6 +28,9 @@ from .common.markup import printable
 from .common.signals import END_SIGNALS, is_left_alone
 from .common.suggestions import suggest
 from .common.trust import restricted_to
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUPS = {
     "play": {
@@ -61,8 +66,9 @@ GROUPS = {
         "exploitability": "compute an agent's exact exploitability on a small deck",
     },
 }
-"""Commands and their descriptions, in the groups of `--help`."""
+"""Commands of the core and their descriptions, in the groups of `--help`."""
 COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
+ENTRY_POINTS = "german_whist.commands"
 _DEBUG_OPTION = "--debug"
 _FAILURE, _USAGE_ERROR = 1, 2
 _MAX_DIGITS = 40
@@ -127,10 +133,53 @@ def _number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number, such as 0.01") from None
 
 
+def added_packages() -> list[ModuleType]:
+    """The packages that bring commands by entry points."""
+    from .common.plugins import installed  # the commands of the core do without
+
+    return [_imported(point) for point in installed(ENTRY_POINTS)]
+
+
+def _imported(point: EntryPoint) -> ModuleType:
+    try:
+        return importlib.import_module(point.value)
+    except Exception as error:
+        raise ValueError(
+            f"the commands of {point.name!r} cannot be imported from {point.value} "
+            f"({type(error).__name__}: {error}): install the package that brings them again, or "
+            "remove it"
+        ) from error
+
+
+def all_groups() -> dict[str, dict[str, str]]:
+    """All commands and their descriptions by group, those of entry points included."""
+    groups = dict(GROUPS)
+    for package in added_packages():
+        for group, commands in package.GROUPS.items():
+            groups[group] = {**groups.get(group, {}), **commands}
+    return groups
+
+
+def all_commands() -> dict[str, str]:
+    """All commands and their descriptions, those of entry points included."""
+    return {name: about for group in all_groups().values() for name, about in group.items()}
+
+
+def _package_of(command: str) -> str:
+    if command in COMMANDS:
+        return f"{__package__}.commands"
+    return next(
+        package.__name__
+        for package in added_packages()
+        if any(command in commands for commands in package.GROUPS.values())
+    )
+
+
 def _overview() -> argparse.ArgumentParser:
-    width = max(map(len, COMMANDS)) + 2
+    groups = all_groups()
+    width = max(len(name) for commands in groups.values() for name in commands) + 2
     lines: list[str] = []
-    for group, commands in GROUPS.items():
+    for group, commands in groups.items():
         lines += ["", f"{group}:"]
         lines += [f"  {name:<{width}}{about}" for name, about in commands.items()]
     parser = _Parser(
@@ -145,11 +194,14 @@ def _overview() -> argparse.ArgumentParser:
 
 
 def _command_of(words: list[str]) -> str:
+    if words and words[0] in COMMANDS:
+        return words[0]
     name: str | None = _overview().parse_args(words[:1]).command
+    commands = all_commands()
     if name is None:
-        raise ValueError(f"name a command: {', '.join(COMMANDS)}")
-    if name not in COMMANDS:
-        raise ValueError(f"{name!r} is not a command{suggest(name, COMMANDS)}")
+        raise ValueError(f"name a command: {', '.join(commands)}")
+    if name not in commands:
+        raise ValueError(f"{name!r} is not a command{suggest(name, commands)}")
     return name
 
 
@@ -189,7 +241,7 @@ def _unknown_word(word: str, words: list[str], parser: _Parser, module: ModuleTy
 
 
 def _module_of(name: str) -> ModuleType:
-    return importlib.import_module(f".commands.{name.replace('-', '_')}", __package__)
+    return importlib.import_module(f"{_package_of(name)}.{name.replace('-', '_')}")
 
 
 def parser_of(name: str) -> tuple[ModuleType, _Parser]:
@@ -203,7 +255,7 @@ def _whole_parser() -> argparse.ArgumentParser:
     """The parser of all commands, which only shells need."""
     parser = _Parser(prog="german-whist")
     commands = parser.add_subparsers()
-    for name, about in COMMANDS.items():
+    for name, about in all_commands().items():
         _module_of(name).add_arguments(commands.add_parser(name, help=about))
     return parser
 
