@@ -19,6 +19,7 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "hide")
 
 import compile_once  # noqa: F401
+import current_links  # noqa: F401
 import pytest
 from hypothesis import HealthCheck, settings
 
