@@ -140,16 +140,14 @@ def _write_views(
 
 
 @jit
-def _keep_reachable(
-    rules: np.ndarray, queries: np.ndarray, views: np.ndarray, sampling_plans: np.ndarray
-) -> int:
+def _keep_reachable(queries: np.ndarray, views: np.ndarray, sampling_plans: np.ndarray) -> int:
     """Move those with a consistent deal to the front: a void that the opponent showed excludes
     some. Returns their number.
     """
     count = 0
     for index in range(len(views)):
         plan = row(sampling_plans, 0)
-        plan_determinizations(row(rules, 0), row(views, index), True, plan)
+        plan_determinizations(row(views, index), True, plan)
         if plan.weighted == 0 or plan.total > 0:
             if count < index:
                 queries[count], views[count] = queries[index], views[index]
@@ -381,7 +379,7 @@ class PolicyQueries:
         _list_queries(self._record, histories, queries)
         views = np.zeros(len(queries), VIEW)
         _write_views(decision, histories, queries, views, self._games)
-        count = _keep_reachable(self._record, queries, views, self._sampling_plans)
+        count = _keep_reachable(queries, views, self._sampling_plans)
         return queries[:count], views[:count]
 
 

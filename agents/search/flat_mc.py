@@ -153,7 +153,7 @@ def _flat_mc_actions(
             continue
         if not accumulate:
             search.totals[:] = 0
-            plan_determinizations(rules, view, search.voids, row(search.plans, 0))
+            plan_determinizations(view, search.voids, row(search.plans, 0))
         _sample(search, view, samples, batch.rng[index : index + 1])
         actions[index] = cheapest_best(rules, view, search.totals)
 

@@ -216,7 +216,7 @@ def _ismcts_actions(
             counters[0] += 1
             counters[1] = 0
             counters[2] = 0
-            plan_determinizations(rules, view, search.voids, row(search.plans, 0))
+            plan_determinizations(view, search.voids, row(search.plans, 0))
         stream = batch.rng[index : index + 1]
         for _ in range(iterations):
             _iterate(search, view, stream)

@@ -356,7 +356,7 @@ def _start_search(search: ResponderSearch, view: Record, stream: np.ndarray) -> 
     rules, plan = row(search.rules, 0), row(search.plans, 0)
     search.totals[:] = 0
     row(search.progress, 0).samples = 0
-    plan_determinizations(rules, view, True, plan)
+    plan_determinizations(view, True, plan)
     draw_determinization(rules, view, plan, stream, row(search.games, 0))
     _replay_past(search, view)
     _locate_hidden_cards(search, view)

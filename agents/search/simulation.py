@@ -216,7 +216,7 @@ def weigh_hands(search: ThinkerSearch, view: Record) -> None:
     """Prepare a view's determinizations: weights of hidden hands by the belief network, if any."""
     rules, networks = row(search.rules, 0), search.networks
     plan = row(search.plans, 0)
-    plan_determinizations(rules, view, not networks.uses_belief, plan)
+    plan_determinizations(view, not networks.uses_belief, plan)
     if not networks.uses_belief:
         return
     rows, positions = search.belief_rows, search.suit_positions

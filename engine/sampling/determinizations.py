@@ -6,12 +6,12 @@ failures to follow suit: a placement is weighted by the number of full deals in 
 far was legal. Each determinization is a complete `GAME` record, history included, that plays on
 with the same compiled functions.
 
-The opponent's cards of unknown origin were dealt to it or drawn unseen, one at each of its unseen
-draws (`slots`, in order). A card cannot have come after it was played (its `latest` slot), nor,
-when the opponent failed to follow its suit while not having played it yet, before that failure (its
-`earliest` slot; NEVER if it may have been dealt). Going through the slots from the last to the
-first, the cards still without a slot are counted by their earliest slot; `ways` counts the
-completions, and so weights and samples deals exactly.
+The opponent's cards of unknown origin were dealt to it or drawn unseen. Trick by trick, `ways` has
+the number of ways in which a hand of these cards can have come about: it had one card more before
+the opponent played, no card of a suit that the opponent failed to follow, and one card less before
+an unseen draw. Only the suits that the opponent failed to follow differ in this, so a hand is told
+by its number of cards of each of them and of all others. Read backwards, these numbers weigh and
+sample deals exactly.
 
 With an exchange, both players' decisions are fixed: one's own hand laid away and the turned card
 stay in place, and a hand that the opponent laid away, unused blind hands and cards left over share
@@ -28,7 +28,7 @@ import numpy as np
 from ...common.jit.compiler import jit, noinline, warm_up
 from ...common.typing import Array
 from ..bitset import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
-from ..cards import KEEP, N_CARDS, TAKE_BLIND
+from ..cards import KEEP, N_CARDS, RANKS, TAKE_BLIND
 from ..checks import checked_count
 from ..dtypes import CHOOSE, GAME, MAX_TRICKS, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD
 from ..play import (
@@ -43,49 +43,42 @@ from ..play import (
     set_up,
     suit_of,
 )
-from ..rng import mul64, random_below, random_fraction
+from ..rng import random_below, random_fraction
 from ..rules import Match
 from ..view import View, first_hand, i_won
 
 METHODS = ("plain", "voids")
 
-# Cards without an earliest slot: they may have been dealt.
-_NEVER = -1
-_CACHE_SIZE = 4096
-_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_OTHER_SUITS, _NO_GROUP = 3, 4
+"""Group of the suits that were always followed; the suits that were not have groups 0 to 2."""
+_CARDS_OF_SUIT = len(RANKS)
 # Ways to split the largest hand among four suits, if suits were long enough.
 _MAX_SPLITS = comb(MAX_TRICKS + 3, 3)
 
 SAMPLING_PLAN = np.dtype(
     [
         ("total", "f8"),  # weight of all placements
+        # Before each trick, and now: ways to a hand by its number of cards of groups 0 to 2. With
+        # the card that was played there may be more of them than a suit has: these places stay 0.
+        ("ways", "f8", (MAX_TRICKS + 1, *[_CARDS_OF_SUIT + 2] * _OTHER_SUITS)),
         # Scratch space, so that sampling allocates nothing.
-        ("states", "u8", (MAX_TRICKS + 1,)),  # search stack over the slots
-        ("free_counts", "i8", (MAX_TRICKS + 1,)),
-        ("choices", "i8", (MAX_TRICKS + 1,)),
-        ("totals", "f8", (MAX_TRICKS + 1,)),
-        ("earliest", "i8", (2 * MAX_TRICKS,)),  # of the cards to be given slots
+        ("held", "i8", (4,)),  # number of cards of each group
+        ("weights", "f8", (4,)),  # of a card of each group
         ("hands", "u8", (4,)),
         ("cumulative", "f8", (_MAX_SPLITS,)),
-        ("cache_keys", "u8", (_CACHE_SIZE,)),
-        ("cache_values", "f8", (_CACHE_SIZE,)),
-        ("n_cached", "i8"),
         ("n_splits", "i8"),  # number of splits of the unknown hand among the suits
         ("splits", "u1", (_MAX_SPLITS, 4)),
-        ("radix", "u8"),  # of the digits of a state: the size of a hand plus one
         ("n_rest", "i8"),  # cards in `rest`
-        ("slots", "i8"),
         ("hidden", "i8"),  # unknown cards in the opponent's hand
         ("weighted", "i8"),  # 1: failures to follow restrict where cards came from
-        ("n_past", "i8"),
-        ("past_cards", "u1", (MAX_TRICKS,)),  # cards of unknown origin that were played
-        ("past_latest", "i1", (MAX_TRICKS,)),
-        ("past_earliest", "i1", (MAX_TRICKS,)),
-        ("suit_earliest", "i1", (4,)),  # for the cards still in hand
-        ("slot_tricks", "u1", (MAX_TRICKS,)),
+        ("n_tricks", "i8"),
+        ("played", "u1", (MAX_TRICKS,)),  # the opponent's card of a trick if its origin is unknown
+        ("failed", "u1", (MAX_TRICKS,)),  # group of the suit that it failed to follow
+        ("groups", "u1", (4,)),  # of suits
+        ("n_failed", "i8"),  # number of groups beside the other suits
         ("cards", "u1", (2 * MAX_TRICKS,)),
         ("rest", "u1", (N_CARDS,)),
-        ("slot_cards", "u1", (MAX_TRICKS,)),
+        ("slot_cards", "u1", (MAX_TRICKS,)),  # of its unseen draws, in order
         ("spare", "u1", (2,)),
     ]
 )
@@ -95,211 +88,104 @@ SAMPLING_PLAN = np.dtype(
 
 
 @noinline
-def plan_determinizations(rules: Record, view: Record, voids: bool, plan: Record) -> None:
+def plan_determinizations(view: Record, voids: bool, plan: Record) -> None:
     """Prepare the sampling plan of a view, once for any number of determinizations."""
-    plan.radix = np.int64(rules.hand) + 1
     plan.hidden = np.int64(view.opponent_hand_size) - popcount(view.opponent_known)
-    count = 0
-    for trick in range(len(view.opponent_draws)):
-        if view.opponent_draws[trick] == UNSEEN_CARD:
-            plan.slot_tricks[count] = trick
-            count += 1
-    plan.slots = count
-    _list_played(view, plan)
-    plan.weighted = 0
+    plan.n_failed = 0
     for suit in range(4):
-        plan.suit_earliest[suit] = _NEVER
-    if voids:
-        _apply_voids(view, plan)
+        plan.groups[suit] = _OTHER_SUITS
+    taken, trick = NO_CARDS, 0
+    while trick < MAX_TRICKS and view.led_cards[trick] != NO_CARD:
+        led, followed = np.int64(view.led_cards[trick]), np.int64(view.followed_cards[trick])
+        i_led = view.i_led[trick] == 1
+        card = followed if i_led else led
+        unknown = card != NO_CARD and not taken & bit(card)
+        plan.played[trick] = card if unknown else NO_CARD
+        failed = voids and i_led and followed != NO_CARD and suit_of(followed) != suit_of(led)
+        plan.failed[trick] = _group_without(plan, suit_of(led)) if failed else _NO_GROUP
+        if view.opponent_draws[trick] < N_CARDS:
+            taken |= bit(view.opponent_draws[trick])
+        trick += 1
+    plan.n_tricks = trick
+    plan.weighted = 1 if plan.n_failed > 0 else 0
     if plan.weighted == 1:
+        _count_ways(view, plan)
         _weigh_splits(view, plan)
 
 
 @jit
-def _slots_before(plan: Record, trick: int) -> int:
-    count = 0
-    for slot in range(plan.slots):
-        if plan.slot_tricks[slot] < trick:
-            count += 1
-    return count
+def _group_without(plan: Record, suit: int) -> int:
+    """Group of a suit that the opponent failed to follow: a new one, unless it has one.
 
-
-@jit
-def _played_by_other(view: Record, trick: int) -> int:
-    if view.i_led[trick] == 1:
-        return np.int64(view.followed_cards[trick])
-    return np.int64(view.led_cards[trick])
-
-
-@jit
-def _list_played(view: Record, plan: Record) -> None:
-    """List the cards that the opponent played and did not openly take."""
-    taken = NO_CARDS
-    for trick in range(len(view.opponent_draws)):
-        if view.opponent_draws[trick] < N_CARDS:
-            taken |= bit(view.opponent_draws[trick])
-    count = 0
-    for trick in range(len(view.led_cards)):
-        card = _played_by_other(view, trick)
-        if card == NO_CARD or taken & bit(card):
-            continue
-        plan.past_cards[count] = card
-        plan.past_latest[count] = _slots_before(plan, trick) - 1
-        plan.past_earliest[count] = _NEVER
-        count += 1
-    plan.n_past = count
-
-
-@jit
-def _apply_voids(view: Record, plan: Record) -> None:
-    for trick in range(len(view.led_cards)):
-        followed = np.int64(view.followed_cards[trick])
-        if view.i_led[trick] == 0 or followed == NO_CARD:
-            continue
-        suit = suit_of(view.led_cards[trick])
-        if suit_of(followed) == suit:
-            continue
-        earliest = _slots_before(plan, trick)
-        plan.weighted = 1
-        plan.suit_earliest[suit] = earliest
-        for index in range(plan.n_past):
-            card = np.int64(plan.past_cards[index])
-            if suit_of(card) == suit and not _was_played_before(view, card, trick):
-                plan.past_earliest[index] = earliest
-
-
-@jit
-def _was_played_before(view: Record, card: int, trick: int) -> bool:
-    for earlier in range(trick):
-        if _played_by_other(view, earlier) == card:
-            return True
-    return False
+    After three such suits the group of the others holds the fourth alone.
+    """
+    if plan.groups[suit] == _OTHER_SUITS and plan.n_failed < _OTHER_SUITS:
+        plan.groups[suit] = plan.n_failed
+        plan.n_failed += 1
+    return plan.groups[suit]
 
 
 # -- counting the deals of a placement
-#
-# A state is a number whose digits, to the base of the hand's size plus one, count
-# the unplaced cards by their earliest slot; `free` counts those that have none.
 
 
 @jit
-def _radix_power(plan: Record, exponent: int) -> np.uint64:
-    power = ONE
-    for _ in range(exponent):
-        power *= plan.radix
-    return power
+def _count_ways(view: Record, plan: Record) -> None:
+    """Fill in `ways` for every hand of the size that the opponent's hand had."""
+    held, size = plan.held, np.int64(plan.hidden)
+    for trick in range(plan.n_tricks):
+        size += 1 if plan.played[trick] != NO_CARD else 0
+        size -= 1 if view.opponent_draws[trick] == UNSEEN_CARD else 0
+    for trick in range(plan.n_tricks):
+        size -= 1 if plan.played[trick] != NO_CARD else 0
+        drew = view.opponent_draws[trick] == UNSEEN_CARD
+        size += 1 if drew else 0
+        for first in range(_most_held(plan, 0, size) + 1):
+            for second in range(_most_held(plan, 1, size - first) + 1):
+                for third in range(_most_held(plan, 2, size - first - second) + 1):
+                    held[0], held[1], held[2] = first, second, third
+                    held[_OTHER_SUITS] = size - first - second - third
+                    count = _weigh_draw(plan, trick) if drew else _ways_before_draw(plan, trick)
+                    plan.ways[trick + 1, first, second, third] = count
 
 
 @jit
-def _played_at(plan: Record, slot: int) -> tuple[np.uint64, int]:
-    state = NO_CARDS
-    free = 0
-    for index in range(plan.n_past):
-        if plan.past_latest[index] == slot:
-            if plan.past_earliest[index] == _NEVER:
-                free += 1
-            else:
-                state += _radix_power(plan, np.int64(plan.past_earliest[index]))
-    return state, free
+def _most_held(plan: Record, group: int, size: int) -> int:
+    """Largest number of cards of a group among so many cards."""
+    return min(size, _CARDS_OF_SUIT) if group < plan.n_failed else 0
 
 
 @jit
-def _cache_place(plan: Record, slot: int, state: np.uint64) -> tuple[int, np.uint64]:
-    """Place of a state in the cache, or the empty one where it belongs, and its key."""
-    key = state * np.uint64(32) + np.uint64(slot + 1)
-    place = np.int64(mul64(key, _HASH_FACTOR) >> np.uint64(52))
-    while plan.cache_keys[place] != NO_CARDS and plan.cache_keys[place] != key:
-        place = (place + 1) % _CACHE_SIZE
-    return place, key
+def _weigh_draw(plan: Record, trick: int) -> float:
+    """Weigh each group by the ways to `held` if one of its cards was drawn last.
 
-
-@jit
-def _cached_ways(plan: Record, slot: int, state: np.uint64) -> float:
-    place, key = _cache_place(plan, slot, state)
-    return plan.cache_values[place] if plan.cache_keys[place] == key else -1.0
-
-
-@jit
-def _cache_ways(plan: Record, slot: int, state: np.uint64, value: float) -> None:
-    # A full cache only costs time.
-    if plan.n_cached < _CACHE_SIZE * 3 // 4:
-        place, key = _cache_place(plan, slot, state)
-        plan.cache_keys[place] = key
-        plan.cache_values[place] = value
-        plan.n_cached += 1
-
-
-@jit
-def _n_candidates(plan: Record, slot: int, state: np.uint64, free: int, choice: int) -> int:
-    """Number of cards that can fill a slot, by earliest slot, or NEVER for free cards.
-
-    A card that can come no earlier than this slot has to be the one; with two of them nothing fits.
+    Returns the number of ways with any of the cards drawn.
     """
-    due = state // _radix_power(plan, slot)
-    if due > NO_CARDS:
-        return 1 if due == ONE and choice == slot else 0
-    if choice == _NEVER:
-        return free
-    return np.int64((state // _radix_power(plan, choice)) % plan.radix)
+    held, total = plan.held, 0.0
+    for group in range(4):
+        if held[group] > 0:
+            held[group] -= 1
+            plan.weights[group] = _ways_before_draw(plan, trick)
+            held[group] += 1
+            total += held[group] * plan.weights[group]
+    return total
 
 
 @jit
-def _after_choice(
-    plan: Record, slot: int, state: np.uint64, free: int, choice: int
-) -> tuple[np.uint64, int]:
-    """Unplaced cards at the next slot down, after a choice for this one."""
-    more, more_free = _played_at(plan, slot - 1)
-    if choice == _NEVER:
-        return state + more, free - 1 + more_free
-    return state - _radix_power(plan, choice) + more, free + more_free
-
-
-@jit
-def count_ways(plan: Record, slot: int, state: np.uint64, free: int) -> float:
-    """Number of ways to fill the slots up to this one, with the rest dealt.
-
-    Depth-first over the choices slot by slot, on an explicit stack: numba cannot cache recursive
-    functions.
-    """
-    if slot < 0:
-        return 1.0 if state == NO_CARDS else 0.0
-    cached = _cached_ways(plan, slot, state)
-    if cached >= 0.0:
-        return cached
-    states, free_counts, choices, totals = plan.states, plan.free_counts, plan.choices, plan.totals
-    depth = slot
-    states[depth], free_counts[depth] = state, free
-    choices[depth], totals[depth] = _NEVER - 1, 0.0
-    while True:
-        choices[depth] += 1
-        choice = choices[depth]
-        if choice > depth:
-            _cache_ways(plan, depth, states[depth], totals[depth])
-            if depth == slot:
-                return totals[depth]
-            done = totals[depth]
-            depth += 1
-            totals[depth] += done * _n_candidates(
-                plan, depth, states[depth], free_counts[depth], choices[depth]
-            )
-            continue
-        times = _n_candidates(plan, depth, states[depth], free_counts[depth], choice)
-        if times == 0:
-            continue
-        next_state, next_free = _after_choice(
-            plan, depth, states[depth], free_counts[depth], choice
-        )
-        if depth == 0:
-            # The remaining cards were dealt, so none of them may have an earliest slot.
-            totals[depth] += times if next_state == _played_at(plan, -1)[0] else 0
-            continue
-        cached = _cached_ways(plan, depth - 1, next_state)
-        if cached >= 0.0:
-            totals[depth] += times * cached
-            continue
-        depth -= 1
-        states[depth], free_counts[depth] = next_state, next_free
-        choices[depth], totals[depth] = _NEVER - 1, 0.0
+def _ways_before_draw(plan: Record, trick: int) -> float:
+    """Number of ways to `held` between the opponent's card of a trick and its draw."""
+    held = plan.held
+    failed = np.int64(plan.failed[trick])
+    if failed != _NO_GROUP and held[failed] > 0:
+        return 0.0
+    if trick == 0:
+        return 1.0
+    if plan.played[trick] == NO_CARD:
+        return plan.ways[trick, held[0], held[1], held[2]]
+    group = np.int64(plan.groups[suit_of(np.int64(plan.played[trick]))])
+    held[group] += 1
+    count = plan.ways[trick, held[0], held[1], held[2]]
+    held[group] -= 1
+    return count
 
 
 @jit
@@ -313,23 +199,16 @@ def _binomial(n: int, k: int) -> float:
 @jit
 def split_weight(plan: Record, split: np.ndarray) -> float:
     """Number of ways to explain a hand with `split[suit]` unknown cards of each suit."""
-    last = np.int64(plan.slots) - 1
-    state, free = _played_at(plan, last)
+    held = plan.held
+    for group in range(4):
+        held[group] = 0
     for suit in range(4):
-        earliest = np.int64(plan.suit_earliest[suit])
-        if earliest == _NEVER:
-            free += np.int64(split[suit])
-        elif earliest > last and split[suit] > 0:
-            return 0.0
-        elif split[suit] > 0:
-            state += np.uint64(split[suit]) * _radix_power(plan, earliest)
-    return count_ways(plan, last, state, free)
+        held[plan.groups[suit]] += np.int64(split[suit])
+    return plan.ways[plan.n_tricks, held[0], held[1], held[2]]
 
 
 @jit
 def _weigh_splits(view: Record, plan: Record) -> None:
-    plan.n_cached = 0
-    plan.cache_keys[:] = 0
     unseen = np.zeros(4, np.int64)
     for suit in range(4):
         unseen[suit] = popcount(view.unseen & suit_set(suit))
@@ -369,7 +248,7 @@ def draw_determinization(
     """Sample one determinization into `game`: a full deal with the same visible history."""
     hidden_hand = draw_hand(view, plan, stream)
     plan.n_rest = shuffle_cards(view.unseen & ~hidden_hand, stream, plan.rest)
-    dealt = _fill_slots(plan, hidden_hand, stream)
+    dealt = _fill_slots(view, plan, hidden_hand, stream)
     if rules.exchange == 1:
         _write_four_hands(rules, view, plan, dealt | view.opponent_known, game)
     else:
@@ -424,74 +303,73 @@ def draw_hand(view: Record, plan: Record, stream: np.ndarray) -> np.uint64:
 
 
 @jit
-def _fill_slots(plan: Record, hidden_hand: np.uint64, stream: np.ndarray) -> np.uint64:
+def _fill_slots(
+    view: Record, plan: Record, hidden_hand: np.uint64, stream: np.ndarray
+) -> np.uint64:
     """Assign a card to each unseen draw; returns the hand that was dealt.
 
-    Slots are filled from the last to the first, each card in proportion to its completions.
+    Draws are gone through from the last to the first, each card in proportion to its ways.
     """
-    cards, earliest, slot_cards = plan.cards, plan.earliest, plan.slot_cards
-    count = 0
+    cards, slot_cards = plan.cards, plan.slot_cards
+    count, slot, end = 0, 0, np.int64(plan.n_tricks)
     while hidden_hand:
         cards[count] = lowest(hidden_hand)
-        earliest[count] = plan.suit_earliest[suit_of(cards[count])]
         hidden_hand &= hidden_hand - ONE
         count += 1
-    state = NO_CARDS
-    free = 0
-    for index in range(count):
-        if earliest[index] == _NEVER:
-            free += 1
-        else:
-            state += _radix_power(plan, earliest[index])
-    for slot in range(np.int64(plan.slots) - 1, -1, -1):
-        more, more_free = _played_at(plan, slot)
-        state += more
-        free += more_free
-        for index in range(plan.n_past):
-            if plan.past_latest[index] == slot:
-                cards[count] = plan.past_cards[index]
-                earliest[count] = plan.past_earliest[index]
-                count += 1
-        chosen = random_below(stream, count)
-        if plan.weighted == 1:
-            threshold = random_fraction(stream) * count_ways(plan, slot, state, free)
-            chosen = _weighted_choice(plan, slot, (state, free), count, threshold)
-        slot_cards[slot] = cards[chosen]
-        if earliest[chosen] == _NEVER:
-            free -= 1
-        else:
-            state -= _radix_power(plan, earliest[chosen])
-        count -= 1
-        cards[chosen] = cards[count]
-        earliest[chosen] = earliest[count]
+    for trick in range(end):
+        slot += 1 if view.opponent_draws[trick] == UNSEEN_CARD else 0
+    for trick in range(end - 1, -1, -1):
+        if view.opponent_draws[trick] == UNSEEN_CARD:
+            slot -= 1
+            # What it has played since was in its hand.
+            count = _append_played(plan, trick + 1, end, count)
+            end = trick + 1
+            chosen = random_below(stream, count)
+            if plan.weighted == 1:
+                chosen = _weighted_choice(plan, trick, count, random_fraction(stream))
+            slot_cards[slot] = cards[chosen]
+            count -= 1
+            cards[chosen] = cards[count]
+    count = _append_played(plan, 0, end, count)
     dealt = NO_CARDS
     for index in range(count):
         dealt |= bit(cards[index])
-    for index in range(plan.n_past):
-        if plan.past_latest[index] < 0:
-            dealt |= bit(plan.past_cards[index])
     return dealt
 
 
 @jit
-def _weighted_choice(
-    plan: Record, slot: int, unplaced: tuple[np.uint64, int], count: int, threshold: float
-) -> int:
-    state, free = unplaced
-    last = 0
+def _append_played(plan: Record, start: int, end: int, count: int) -> int:
+    """Add the cards of unknown origin of some tricks to `cards`; returns their number then."""
+    for trick in range(start, end):
+        if plan.played[trick] != NO_CARD:
+            plan.cards[count] = plan.played[trick]
+            count += 1
+    return count
+
+
+@jit
+def _weighted_choice(plan: Record, trick: int, count: int, fraction: float) -> int:
+    """One of the first `cards`, in proportion to the ways to the others."""
+    held = plan.held
+    for group in range(4):
+        held[group] = 0
     for index in range(count):
-        choice = plan.earliest[index]
-        if _n_candidates(plan, slot, state, free, choice) == 0:
-            continue
-        left, left_free = _after_choice(plan, slot, state, free, choice)
-        weight = count_ways(plan, slot - 1, left, left_free)
-        if weight == 0.0:
-            continue
-        last = index
-        threshold -= weight
-        if threshold < 0.0:
-            break
+        held[_group_of(plan, index)] += 1
+    threshold, last = fraction * _weigh_draw(plan, trick), 0
+    for index in range(count):
+        weight = plan.weights[_group_of(plan, index)]
+        if weight > 0.0:
+            last = index
+            threshold -= weight
+            if threshold < 0.0:
+                break
     return last
+
+
+@jit
+def _group_of(plan: Record, index: int) -> int:
+    """Group of one of `cards`."""
+    return np.int64(plan.groups[suit_of(np.int64(plan.cards[index]))])
 
 
 @jit
@@ -603,7 +481,7 @@ def _sample_all(
     games: np.ndarray,
 ) -> None:
     rules, view, plan = row(given[0], 0), row(given[1], 0), row(plans, 0)
-    plan_determinizations(rules, view, voids, plan)
+    plan_determinizations(view, voids, plan)
     for index in range(len(games)):
         draw_determinization(rules, view, plan, stream, row(games, index))
 
