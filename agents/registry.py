@@ -32,7 +32,6 @@ from .checkpoints import (
     join_rule_names,
     parse_rules,
     read_card,
-    read_solved_card,
     resolve_rules,
 )
 from .checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, rules_of_champion
@@ -485,24 +484,19 @@ def rules_of_agent(agent: object) -> tuple[Rules, ...] | None:
     if name in (CHAMPION, *EARLIER_CHAMPIONS):
         return rules_of_champion(name)
     if name == "nash":
-        return _rules_of_nash(parameters)
-    if name == "network":
+        from .tabular.nash import NashAgent
+        from .tabular.strategy import find_strategy
+
+        if not parameters:
+            return tuple(filter(NashAgent.plays, solved_rules().values()))
+        path = find_strategy(load_rules(_DEFAULT_RULES), parameters)
+    elif name == "network":
         path = find_checkpoint(parameters.split(",")[0])
     elif AGENTS.get(name) is None and is_checkpoint(text.split(",")[0]):
         path = find_checkpoint(text.split(",")[0])
     else:
         return None
     return parse_rules(read_card(path).rules, path)
-
-
-def _rules_of_nash(path: str) -> tuple[Rules, ...]:
-    from .tabular.strategy import find_strategy
-
-    if path:
-        solution = find_strategy(load_rules(_DEFAULT_RULES), path)
-        return parse_rules(read_solved_card(solution).rules, solution)
-    factory = AGENTS.find("nash")
-    return tuple(filter(factory.plays, solved_rules().values()))
 
 
 def common_rules(agents: Iterable[object], rules: RulesLike | None = None) -> Rules:

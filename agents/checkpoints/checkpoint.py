@@ -48,10 +48,11 @@ from .schema import (
     NetworkCard,
     SearchNetworkCard,
     SearchNetworkKind,
-    SolvedCard,
 )
 
 WEIGHTS = ".safetensors"
+_AGENTS = Path(__file__).parents[1]
+"""The package's agents, among which its own weights lie."""
 FOLDER = "checkpoints"
 _METADATA = "card"
 
@@ -226,17 +227,6 @@ def read_search_network_card(path: Path) -> SearchNetworkCard:
     return convert(fields, SearchNetworkCard, path, REMEDY, CheckpointError)
 
 
-def read_solved_card(path: Path) -> SolvedCard:
-    """Card of a solved strategy."""
-    fields = read_fields(path)
-    is_strategy = isinstance(fields, dict) and fields.get("kind") == "strategy"
-    if not is_strategy or fields.get("format") != FORMAT:
-        raise CheckpointError(
-            f"{path}: is no solved strategy of format {FORMAT}: solve the deck anew"
-        )
-    return convert(fields, SolvedCard, path, REMEDY, CheckpointError)
-
-
 def _current_fields(path: Path) -> JsonObject:
     """Fields of a card of this version's format."""
     fields = read_fields(path)
@@ -275,7 +265,7 @@ def _opened(path: Path) -> Iterator[safe_open]:
 def model_file(path: Path) -> ModelFile:
     """Description of a weights file for reports."""
     card = read_fields(path)
-    bundled = path.parent == Path(__file__).parent
+    bundled = path.is_relative_to(_AGENTS)
     return ModelFile(
         file=path.name if bundled else str(path),
         sha256=str(card.get("sha256", "")),
@@ -318,10 +308,10 @@ def check_weights(
             raise CheckpointError(
                 f"{path}: {name} is {actual}, and its card says {shape}; {REMEDY}"
             )
-        if array.dtype.kind != "f":
+        if array.dtype.kind != "f" and (name, array.dtype) != ("cells", np.uint8):
             raise CheckpointError(
                 f"{path}: {name} holds {array.dtype} numbers: weights have to be float16, "
-                f"float32 or float64; {REMEDY}"
+                f"float32 or float64, and a table's may be bytes; {REMEDY}"
             )
         if not np.isfinite(array).all():
             raise CheckpointError(f"{path}: {name} holds numbers that are not finite; {REMEDY}")

@@ -88,6 +88,16 @@ class Origin(Struct, forbid_unknown_fields=True, frozen=True):
     commands: tuple[str, ...] = ()
 
 
+class Solution(Struct, forbid_unknown_fields=True, frozen=True):
+    """How near to an equilibrium a solved strategy is."""
+
+    iterations: Count
+    exploitability: float
+    """Mean win of best responses per hand, before rounding to bytes."""
+    value: float
+    """Approximate payoff of the first leader in equilibrium."""
+
+
 class Card(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """What is known of all weights; `kind` says what they are, and which other fields there are."""
 
@@ -119,6 +129,8 @@ class CheckpointCard(Card, frozen=True, kw_only=True):
     evaluations: tuple[Measurement, ...] = ()
     init: Origin | None = None
     revision: str | None = None
+    solution: Solution | None = None
+    """Of a table that `german-whist solve` made."""
 
     def __post_init__(self) -> None:
         if self.network.kind == "table" and len(self.rules) > 1:
@@ -136,15 +148,3 @@ class SearchNetworkCard(Card, frozen=True, kw_only=True):
     hidden_sizes: tuple[Size, ...]
     outputs: Size
     hands: Count = 0
-
-
-class SolvedCard(Card, frozen=True, kw_only=True):
-    """Card of a solved strategy."""
-
-    kind: Literal["strategy"] = "strategy"
-    rules: Annotated[tuple[JsonObject, ...], Meta(min_length=1, max_length=1)]
-    iterations: Count
-    exploitability: float
-    """Mean win of best responses per hand, before rounding to bytes."""
-    value: float
-    """Approximate payoff of the first leader in equilibrium."""

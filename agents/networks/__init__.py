@@ -1,1 +1,1 @@
-"""Networks without torch: MLP inference, policy, value and belief networks."""
+"""Networks without torch: MLP inference, policy, value and belief networks; policies in tables."""

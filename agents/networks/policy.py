@@ -22,8 +22,7 @@ from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
 from ..checkpoints import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
 from ..options import NetworkOptions, endgame_option, parse_options, trained_on_endgame
 from ..perfect_endgame import EndgamePlayer, is_open
-from ..sampling import masked_argmax, masked_softmax, softmax_rows
-from ..tabular.table_policy import TablePolicy
+from ..sampling import masked_argmax, masked_softmax
 from .mlp import (
     ForwardBuffers,
     MLPBatch,
@@ -35,6 +34,7 @@ from .mlp import (
     new_mlp_batch,
 )
 from .relative_ranks import identity_action_map, to_relative_actions, to_relative_ranks
+from .table_policy import TablePolicy
 
 # -- the network
 
@@ -250,19 +250,9 @@ def write_network_probabilities(
 
 
 @jit
-def logits_actions(
-    logits: np.ndarray, stochastic: bool, rng: np.ndarray, actions: np.ndarray
-) -> None:
-    """Write an action for each row of logits, which are minus infinity where illegal."""
-    weights = np.empty(logits.shape[1])
-    for index in range(len(logits)):
-        legal = NO_CARDS
-        for action in range(logits.shape[1]):
-            if logits[index, action] > -np.inf:
-                legal |= ONE << np.uint64(action)
-        actions[index] = choose_action(
-            logits[index], legal, stochastic, weights, rng[index : index + 1]
-        )
+def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -> None:
+    for index in range(len(actions)):
+        actions[index] = sample_index(probabilities[index], random_fraction(rng[index : index + 1]))
 
 
 class NetworkAgent(Agent):
@@ -321,10 +311,10 @@ class NetworkAgent(Agent):
                 stochastic=self.sample,
                 skip_open=skip,
             )
+        elif self.sample:
+            _draw_all(self.policy.probabilities(self.rules_array, views), streams, actions)
         else:
-            logits_actions(
-                self.policy.logits(self.rules_array, views), self.sample, streams, actions
-            )
+            actions = self.policy.probabilities(self.rules_array, views).argmax(axis=1)
         if self._endgame is not None:
             self._endgame.improve(views, actions)
         return actions
@@ -347,7 +337,7 @@ class NetworkAgent(Agent):
     def network_probabilities(self, views: Array) -> Array:
         """`(n, actions)`: the network's probability of each action, in endings too."""
         if not isinstance(self.policy, PolicyNet):
-            return softmax_rows(self.policy.logits(self.rules_array, views))
+            return self.policy.probabilities(self.rules_array, views)
         probs = np.zeros((len(views), self.rules.actions))
         batch = new_query_batch(self.policy)
         write_network_probabilities(self.rules_array, views, self.policy, batch, probs)

@@ -1,1 +1,1 @@
-"""Policies in tables: files of solved strategies, the agent `nash`, tabular checkpoints."""
+"""Solved strategies: their files, and the agent `nash` that plays them."""

@@ -1,42 +1,19 @@
-"""Files of solved strategies: one byte for each cell."""
+"""Solved strategies: tables with a byte for each cell, written by `german-whist solve`."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from ...common.files import cache_folder
-from ...common.typing import Array
 from ...engine.rules import Rules, solved_rules
 from ...solvers.best_response import Responses
 from ...solvers.cfr_plus import CFRPlusSolver
-from ..checkpoints import (
-    REMEDY,
-    WEIGHTS,
-    CheckpointError,
-    check_rules_listed,
-    parse_rules,
-    read_solved_card,
-    read_weights,
-    write_checkpoint,
-)
-from ..checkpoints.schema import SolvedCard
+from ..checkpoints import WEIGHTS, CheckpointError, write_checkpoint
+from ..checkpoints.schema import CheckpointCard, NetworkCard, Solution
 
 BUNDLED = Path(__file__).parent
-
-
-@dataclass(frozen=True)
-class SolvedStrategy:
-    """Probabilities of all decisions for the stock, as bytes."""
-
-    path: Path
-    card: SolvedCard
-    rules: Rules
-    cells: Array
 
 
 def solved_folder() -> Path:
@@ -81,24 +58,15 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
     raise CheckpointError(f"{rules.name} is not solved here: {remedy}")
 
 
-def read_strategy(rules: Rules, path: str | None = None) -> SolvedStrategy:
-    """The strategy of a rule set, checked against its card."""
-    weights_path = find_strategy(rules, path)
-    card = read_solved_card(weights_path)
-    listed = parse_rules(card.rules, weights_path)
-    check_rules_listed(listed, rules, f"{weights_path} is a solution of")
-    cells = read_weights(weights_path, card).get("cells")
-    if cells is None or cells.dtype != np.uint8 or cells.ndim != 1:
-        raise CheckpointError(f"{weights_path}: holds no cells of a byte each; {REMEDY}")
-    return SolvedStrategy(weights_path, card, listed[0], cells)
-
-
 def write_strategy(path: Path, solver: CFRPlusSolver, responses: Responses) -> None:
     """Write a solver's average strategy as a checkpoint; `path` has no suffix."""
-    card = SolvedCard(
+    cells = solver.strategy()
+    card = CheckpointCard(
         rules=(solver.rules.as_mapping(),),
-        iterations=solver.iterations,
-        exploitability=responses.exploitability,
-        value=responses.value,
+        network=NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=len(cells)),
+        actions=solver.rules.actions,
+        layout="raw",
+        horizon="foreplay",
+        solution=Solution(solver.iterations, responses.exploitability, responses.value),
     )
-    write_checkpoint(path, {"cells": solver.strategy()}, card)
+    write_checkpoint(path, {"cells": cells}, card)

@@ -11,7 +11,7 @@ from checkpoints import rewrite_card
 
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoints import write_checkpoint
-from german_whist.agents.checkpoints.schema import SolvedCard
+from german_whist.agents.checkpoints.schema import CheckpointCard, NetworkCard, Solution
 from german_whist.agents.registry import make_agent
 from german_whist.agents.tabular.nash import NashAgent
 from german_whist.engine.enumerate_deals import all_deals
@@ -104,11 +104,23 @@ def test_shipped_decks_are_played_and_others_refused() -> None:
 def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
     rules = load_rules(THREE_SUITS)
     size = public_tree(rules).size
-    card = SolvedCard(rules=(rules.as_mapping(),), iterations=1, exploitability=0.1, value=0.0)
     path = tmp_path / "mine"
-    write_checkpoint(path, {"cells": np.ones(size, np.uint8)}, card)
+
+    def write(size: int, *, solved: bool = True) -> None:
+        network = NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=size)
+        card = CheckpointCard(
+            rules=(rules.as_mapping(),),
+            network=network,
+            actions=rules.actions,
+            layout="raw",
+            horizon="foreplay",
+            solution=Solution(1, 0.1, 0.0) if solved else None,
+        )
+        write_checkpoint(path, {"cells": np.ones(size, np.uint8)}, card)
+
+    write(size)
     assert make_agent(f"nash:{path}", rules).name == f"nash:{path}"
-    with pytest.raises(CannotPlay, match="is a solution of three suits, and not"):
+    with pytest.raises(CannotPlay, match="plays three suits, and not"):
         make_agent(f"nash:{path}", "2x4-h2")
     with pytest.raises(
         CannotPlay, match=r"mine-2: there is no solution: `german-whist solve three"
@@ -119,9 +131,13 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
             CannotPlay, match=r"is a folder: name a solution in it, as nash:.*three"
         ):
             make_agent(f"nash:{folder}", rules)
-    write_checkpoint(path, {"cells": np.ones(size - 1, np.uint8)}, card)
-    with pytest.raises(CannotPlay, match="solve the deck anew"):
+    write(size, solved=False)
+    with pytest.raises(CannotPlay, match=r"mine.safetensors is no solution of a deck: .*`german"):
+        make_agent(f"nash:{path}", rules)
+    assert make_agent(f"network:{path}", rules).name == f"network:{path}"
+    write(size - 1)
+    with pytest.raises(CannotPlay, match=f"and three suits has {size:,}: make it anew"):
         make_agent(f"nash:{path}", rules)
     rewrite_card(path.with_suffix(".safetensors"), lambda fields: {**fields, "format": 9})
-    with pytest.raises(CannotPlay, match="no solved strategy of format 4: solve the deck anew"):
+    with pytest.raises(CannotPlay, match="its format is 9, and this version reads format 4"):
         make_agent(f"nash:{path}", rules)

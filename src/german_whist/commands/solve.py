@@ -13,9 +13,8 @@ import math
 import time
 from pathlib import Path
 
-from ..agents.checkpoints import CheckpointError
-from ..agents.checkpoints.schema import SolvedCard
-from ..agents.tabular.strategy import check_file_name, read_strategy, solved_folder, write_strategy
+from ..agents.checkpoints import CheckpointError, read_card
+from ..agents.tabular.strategy import check_file_name, find_strategy, solved_folder, write_strategy
 from ..common.files import check_writable
 from ..common.progress import Progress
 from ..engine.checks import checked_threads
@@ -71,10 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
             "name another folder"
         )
     name = "nash" if folder == solved_folder() else f"nash:{folder / rules.name}"
-    stored = _stored_solution(rules, folder)
-    if stored is not None and stored.exploitability <= target:
+    stored = _stored_exploitability(rules, folder)
+    if stored <= target:
         print(
-            f"{rules.name} is solved already, to an exploitability of {stored.exploitability:.6f}, "
+            f"{rules.name} is solved already, to an exploitability of {stored:.6f}, "
             f"and --target is {target:g}: {name} plays it; a smaller --target solves it further"
         )
         return 0
@@ -117,8 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
                 solver.save(state)
             raise
     # Another process may have solved it in the meantime.
-    stored = _stored_solution(rules, folder)
-    if stored is None or measured.exploitability < stored.exploitability:
+    if measured.exploitability < _stored_exploitability(rules, folder):
         write_strategy(folder / rules.name, solver, measured)
     state.unlink(missing_ok=True)
     print(f"{rules.name} is solved: {name} plays it, for instance in")
@@ -126,9 +124,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _stored_solution(rules: Rules, folder: Path) -> SolvedCard | None:
+def _stored_exploitability(rules: Rules, folder: Path) -> float:
+    """Exploitability of the solution that is stored; infinite without one."""
     path = None if folder == solved_folder() else str(folder / rules.name)
     try:
-        return read_strategy(rules, path).card
+        solution = read_card(find_strategy(rules, path)).solution
     except CheckpointError:
-        return None
+        return math.inf
+    return math.inf if solution is None else solution.exploitability

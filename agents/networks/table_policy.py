@@ -51,17 +51,19 @@ class TablePolicy:
         if len(cells) != tree.size:
             raise CannotPlay(
                 f"{checkpoint.path}: has {len(cells):,} cells, and {rules.name} has "
-                f"{tree.size:,}: train it anew"
+                f"{tree.size:,}: make it anew"
             )
         if (cells < 0).any():
             raise CheckpointError(f"{checkpoint.path}: a weight is below 0: train it anew")
-        # Compiled code reads no float16, and what is added up must stay a number.
-        self._table = (cells / max(1, cells.max())).astype(np.float32)
+        # Bytes of a solution stay as they are: large decks have hundreds of millions. Compiled code
+        # reads no float16, and what is added up must stay a number.
+        self._table = (
+            cells if cells.dtype == np.uint8 else (cells / max(1, cells.max())).astype(np.float32)
+        )
         self._paths = path_tables(tree)
 
-    def logits(self, rules: Array, views: Array) -> Array:
-        """`(n, actions)` logits, minus infinity for actions that are never played."""
+    def probabilities(self, rules: Array, views: Array) -> Array:
+        """`(n, actions)` probabilities."""
         probs = np.zeros((len(views), self._actions))
         write_table_probs(rules, self._paths, self._table, views, probs)
-        with np.errstate(divide="ignore"):
-            return np.log(probs).astype(np.float32)
+        return probs
