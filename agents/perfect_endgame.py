@@ -15,10 +15,11 @@ from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
 from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, MARGIN, VIEW
 from ..engine.endgame import Ending, Race, Scratch, Tablebase, best_card_compiled, solve_race_moves
-from ..engine.endgame.game_values import growing_tablebases
+from ..engine.endgame.game_values import endgame_kinds
 from ..engine.endgame.index import MAX_CARDS
 from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import thread_scratch
+from ..engine.endgame.tablebase import available_tablebase
 from ..engine.play import Record, more_tricks_pay, row
 from ..engine.rules import Rules
 
@@ -40,10 +41,9 @@ def _improve(
     scratch: Scratch,
     views: np.ndarray,
     actions: np.ndarray,
-) -> int:
-    """Replace the actions in open endings; returns how many had more cards than the tablebase."""
+) -> None:
+    """Replace the actions in open endings."""
     first = row(rules, 0)
-    searches = 0
     for index in range(len(views)):
         view = row(views, index)
         if not is_open(first, view) or view.low != tablebase.low:
@@ -52,8 +52,6 @@ def _improve(
         led = np.int64(view.led) if view.phase == FOLLOW else -1
         ending = Ending(view.hand, opponent, np.int64(view.trump), led)
         actions[index] = best_card_compiled(tablebase, scratch, ending)
-        searches += popcount(view.hand) > tablebase.cards
-    return searches
 
 
 @jit
@@ -63,10 +61,9 @@ def _improve_races(
     scratch: Scratch,
     views: np.ndarray,
     actions: np.ndarray,
-) -> int:
+) -> None:
     """`_improve` in a race."""
     first = row(rules, 0)
-    searches = 0
     race = np.int64(first.race)
     ends = np.empty(N_CARDS, np.int64)
     for index in range(len(views)):
@@ -82,8 +79,6 @@ def _improve_races(
             tablebase, scratch, Ending(view.hand, opponent, trump, led), race_state, ends
         )
         actions[index] = _lowest_that_keeps(ends, actions[index], trump)
-        searches += popcount(view.hand) > tablebase.cards
-    return searches
 
 
 @jit
@@ -112,7 +107,7 @@ class EndgamePlayer:
         self._record = rules.array()
         self._race = rules.race is not None
         self.perfect: bool = self.solves(rules)
-        self._tablebases = growing_tablebases(rules) if self.perfect else []
+        self._kinds = endgame_kinds(rules) if self.perfect else []
         if self.perfect:
             kind = "races" if self._race else "endings"
             actions = np.zeros(0, np.int64)
@@ -136,6 +131,5 @@ class EndgamePlayer:
     def improve(self, views: Array, actions: Array) -> None:
         """Replace the actions in views of open endings by optimal ones."""
         improve = _improve_races if self._race else _improve
-        for growing in self._tablebases:
-            searches = improve(self._record, growing.tablebase, thread_scratch(), views, actions)
-            growing.count(searches)
+        for kind in self._kinds:
+            improve(self._record, available_tablebase(kind), thread_scratch(), views, actions)

@@ -16,8 +16,6 @@ from german_whist import evaluate
 from german_whist.common import files
 from german_whist.common.files import CannotWrite, atomic_write
 from german_whist.common.signals import is_alive
-from german_whist.engine.endgame.build import build
-from german_whist.engine.endgame.store import TablebaseKind
 from support import KEY
 
 HOOK = Path(__file__).parent / "portable"
@@ -119,23 +117,6 @@ def test_an_open_file_is_waited_for(tmp_path, monkeypatch) -> None:
         file.write("three\n")
     assert path.read_bytes() == b"one\ntwo\n"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_full_disk_ends_a_build_where_nothing_reserves_room(tmp_path, monkeypatch) -> None:
-    """Writing past a disk's end through a map would end the process."""
-    monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
-    monkeypatch.delattr(os, "posix_fallocate", raising=False)
-    write = os.write
-
-    def full(descriptor: int, data: bytes) -> int:
-        raise OSError(errno.ENOSPC, "no space left")
-
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(CannotWrite, match="make room on that disk"):
-        build(TablebaseKind(), 3)
-    monkeypatch.setattr(os, "write", write)
-    (file,) = build(TablebaseKind(), 3)
-    assert file.sums == [0, 5, 74, 749]
 
 
 def test_whether_a_process_is_alive() -> None:

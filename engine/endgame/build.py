@@ -6,36 +6,22 @@ building the same tablebase: the second waits and finds the files.
 
 from __future__ import annotations
 
-import errno
-import mmap
-import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from ...common.files import atomic_write, file_lock
+from ...common.files import file_lock
 from ...common.jit.compiler import warm_up
 from ...common.progress import Progress
 from ...common.threads import usable_threads
 from .generator import Classes, fill_high, fill_low
 from .index import layer_size
-from .store import (
-    HEADER_BYTES,
-    LayerFile,
-    MappedLayers,
-    TablebaseError,
-    TablebaseKind,
-    header,
-    layer_files,
-    open_layers,
-)
+from .store import LayerFile, TablebaseError, TablebaseKind, layer_files, tablebase_folder
 
 T = TypeVar("T")
 Report = Callable[[str], None]
@@ -68,8 +54,8 @@ def fill_layer(
     *,
     threads: int,
     report: Callable[[int], object],
-) -> int:
-    """Compute one layer from the layer below; returns the sum of the leaders' tricks.
+) -> None:
+    """Compute one layer from the layer below.
 
     `report` is called with the number of endgames in each finished chunk.
     """
@@ -78,75 +64,34 @@ def fill_layer(
     below = below.view()
     below.flags.writeable = False  # one array type to compile for, mapped or not
 
-    def work(classes: Classes) -> int:
-        total = fill(scheme, classes, below, out)
+    def work(classes: Classes) -> None:
+        fill(scheme, classes, below, out)
         report((classes.end - classes.first) * int(scheme.class_sizes[n]))
-        return int(total)
 
-    return sum(map_classes(kind, n, threads, work))
+    map_classes(kind, n, threads, work)
 
 
-def _fill_part(part: LayerFile, below: np.ndarray, data: np.ndarray, threads: int) -> list[int]:
-    low = part.kind.low
-    contract = "low" if low else "high"
-    warm_up(f"endgame generator ({contract})", "engine", lambda: _compile_generator(low))
-    scheme = part.kind.scheme
-    layers = range(part.first, part.last + 1)
-    sums = []
-    start = 0
-    endings = sum(layer_size(scheme, n) for n in layers)
+def compute(part: LayerFile, below: np.ndarray, threads: int) -> np.ndarray:
+    """The data of a file, from the layer below it."""
+    kind = part.kind
+    contract = "low" if kind.low else "high"
+    warm_up(f"endgame generator ({contract})", "engine", lambda: _compile_generator(kind.low))
+    data = np.zeros(part.size, np.uint8)
+    endings = sum(layer_size(kind.scheme, n) for n in range(part.first, part.last + 1))
     with Progress(f"building endings ({part.title})", endings) as progress:
-        for n, size in zip(layers, part.layer_sizes, strict=True):
-            out = data[start : start + size]
-            sums.append(
-                fill_layer(part.kind, n, below, out, threads=threads, report=progress.add)
-                if n
-                else 0
-            )
-            below = out
-            start += size
-    return sums
-
-
-def build_in_memory(kind: TablebaseKind, cards: int) -> np.ndarray:
-    part = layer_files(kind, cards)[0]
-    data = np.zeros(part.size - HEADER_BYTES, np.uint8)
-    _fill_part(part, data[:0], data, usable_threads())
+        for n, layer in part.layers(data):
+            if n:
+                fill_layer(kind, n, below, layer, threads=threads, report=progress.add)
+            below = layer
     return data
 
 
-def _write_part(part: LayerFile, below: np.ndarray, threads: int) -> None:
-    with atomic_write(part.path) as file:
-        _reserve_space(file.fileno(), part.size)
-        mapped = mmap.mmap(file.fileno(), part.size)
-        data = np.frombuffer(mapped, np.uint8, offset=HEADER_BYTES)
-        sums = _fill_part(part, below, data, threads)
-        mapped[:HEADER_BYTES] = header(part, sums, data)
-        mapped.flush()
-        del data
-        mapped.close()
-
-
-def _reserve_space(descriptor: int, size: int) -> None:
-    reserve = getattr(os, "posix_fallocate", None)  # only on Linux
-    if reserve is not None:
-        try:
-            reserve(descriptor, 0, size)
-            return
-        except OSError as error:
-            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
-                raise  # unlike file systems that cannot reserve space
-    zeros = bytes(1 << 20)
-    while (left := size - os.fstat(descriptor).st_size) > 0:
-        os.write(descriptor, zeros[:left])
-
-
-def _check_disk_space(folder: Path, missing: Sequence[LayerFile]) -> None:
+def _check_disk_space(missing: Sequence[LayerFile]) -> None:
     needed = sum(part.size for part in missing)
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(tablebase_folder()).free
     if needed > free:
         raise OSError(
-            f"{folder} has {free / 1e6:,.0f} MB free, and the endings to build take "
+            f"{tablebase_folder()} has {free / 1e6:,.0f} MB free, and the endings to build take "
             f"{needed / 1e6:,.0f} MB: free some room, ask for fewer cards, or set "
             "GERMAN_WHIST_CACHE to a folder with room"
         )
@@ -158,37 +103,33 @@ def build(
     threads: int | None = None,
     rebuild: bool = False,
     report: Report = lambda line: None,
-) -> list[MappedLayers]:
+) -> list[np.ndarray]:
     """Build the missing files up to `cards` cards and check the others; returns all, mapped.
 
     A damaged file stops the build, unless `rebuild` replaces it. `report` is called with a line for
     every file.
     """
     parts = layer_files(kind, cards)
-    folder = parts[0].path.parent
-    files: list[MappedLayers] = []
-    with file_lock(folder / f"{kind.name}.lock"):
-        opened = {part: _open_or_none(part, rebuild, report) for part in parts}
-        _check_disk_space(folder, [part for part, file in opened.items() if file is None])
-        below = np.zeros(1, np.uint8)
-        for part, file in opened.items():
-            if file is None:
-                for path in folder.glob(f".{part.path.name}.*"):
-                    with suppress(OSError):  # left over from an interrupted build
-                        path.unlink()
+    files: list[np.ndarray] = []
+    below = np.zeros(1, np.uint8)
+    with file_lock(tablebase_folder() / f"{kind.name}.lock"):
+        found = {part: _read_or_none(part, rebuild, report) for part in parts}
+        _check_disk_space([part for part, data in found.items() if data is None])
+        for part, data in found.items():
+            if data is None:
                 begun = time.monotonic()
-                _write_part(part, below, threads or usable_threads())
+                part.write(compute(part, below, threads or usable_threads()))
                 seconds = time.monotonic() - begun
                 report(f"{part.path}: written, {part.size:,} bytes in {seconds:.1f} s")
-                file = open_layers(part)
-            files.append(file)
-            below = file.layer(part.last)
+                data = part.read()
+            files.append(data)
+            *_, (_, below) = part.layers(data)
     return files
 
 
-def _open_or_none(part: LayerFile, rebuild: bool, report: Report) -> MappedLayers | None:
+def _read_or_none(part: LayerFile, rebuild: bool, report: Report) -> np.ndarray | None:
     try:
-        file = open_layers(part)
+        data = part.read()
     except FileNotFoundError:
         return None
     except TablebaseError as error:
@@ -197,4 +138,4 @@ def _open_or_none(part: LayerFile, rebuild: bool, report: Report) -> MappedLayer
         report(str(error).split(". Write it anew")[0] + "; it is written anew")
         return None
     report(f"{part.path}: there and sound")
-    return file
+    return data

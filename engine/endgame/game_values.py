@@ -9,17 +9,16 @@ from ..rules import Rules
 from . import Tablebase, load_tablebase, values
 from .index import MAX_CARDS
 from .store import TablebaseKind
-from .tablebase import GrowingTablebase, growing_tablebase
+
+
+def endgame_kinds(rules: Rules) -> list[TablebaseKind]:
+    """The kind of endgames of each possible contract of a rule set."""
+    return [TablebaseKind(rules.trumps == "upcard", low) for low in rules.lows]
 
 
 def endgame_tablebases(rules: Rules) -> list[Tablebase]:
     """The tablebase of each possible contract of a rule set; their `low` identifies it."""
-    return [load_tablebase(rules.trumps == "upcard", low) for low in rules.lows]
-
-
-def growing_tablebases(rules: Rules) -> list[GrowingTablebase]:
-    """`endgame_tablebases` that are small until they are worth their time."""
-    return [growing_tablebase(TablebaseKind(rules.trumps == "upcard", low)) for low in rules.lows]
+    return [load_tablebase(kind.trumps, kind.low) for kind in endgame_kinds(rules)]
 
 
 def inexact_reason(rules: Rules) -> str:

@@ -138,9 +138,8 @@ def next_pattern(pattern: np.uint64) -> np.uint64:
 @inline_ir
 def _fill(
     scheme: IndexScheme, classes: Classes, below: np.ndarray, out: np.ndarray, low: bool
-) -> int:
+) -> None:
     n, first, end = classes
-    total = 0
     at = scheme.class_offsets[first] >> ONE
     for class_id in range(first, end):
         pattern = (ONE << np.uint64(n)) - ONE
@@ -152,23 +151,21 @@ def _fill(
                 else:
                     value = _max_tricks(scheme, Node(n, class_id, pattern), below)
                 pattern = next_pattern(pattern)
-                total += value
                 byte |= value << (4 * nibble)
             out[at] = byte
             at += ONE
-    return total
 
 
 @jit
-def fill_high(scheme: IndexScheme, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
-    """Write the values of a range of classes; returns the sum of the leaders' tricks."""
-    return _fill(scheme, classes, below, out, False)
+def fill_high(scheme: IndexScheme, classes: Classes, below: np.ndarray, out: np.ndarray) -> None:
+    """Write the values of a range of classes."""
+    _fill(scheme, classes, below, out, False)
 
 
 @jit
-def fill_low(scheme: IndexScheme, classes: Classes, below: np.ndarray, out: np.ndarray) -> int:
+def fill_low(scheme: IndexScheme, classes: Classes, below: np.ndarray, out: np.ndarray) -> None:
     """`fill_high` for a low contract, compiled apart: one function for both is slower."""
-    return _fill(scheme, classes, below, out, True)
+    _fill(scheme, classes, below, out, True)
 
 
 @jit

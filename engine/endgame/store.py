@@ -1,32 +1,26 @@
-"""Tablebase files: names, header, and validated reading.
+"""Tablebase files: their names, and checked reading.
 
 A file holds the layers from `first` to `last` for one kind of contract, two endgames a byte with
 the earlier one in the lower half: layers 0 to 10 (or fewer) are in one file, each later layer is in
-its own. The 512 bytes of header hold the contract and layers, each layer's sum of tricks and
-checksum (CRC-32), and a checksum of the header itself. All numbers are little-endian.
+its own. Four bytes at the end are the CRC-32 of the file's name, the format and the layers, so a
+file that is damaged, renamed or of another version is not read.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
-import struct
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ...common.files import cache_folder
+from ...common.files import atomic_write, cache_folder
 from .index import MAX_CARDS, IndexScheme, index_scheme, layer_bytes
 from .search import BASE_CARDS
 
-MAGIC = b"GWENDING"
-VERSION = 1
-HEADER_BYTES = 512
-_PREFIX = struct.Struct("<8sIBBBBQ")
-_LAYER = struct.Struct("<QI")
-_CHECKSUM = struct.Struct("<I")
+FORMAT = 2
+CHECKSUM_BYTES = 4
 
 
 class TablebaseError(ValueError):
@@ -69,12 +63,9 @@ class LayerFile:
         return tablebase_folder() / f"{self.kind.name}-{span}.endings"
 
     @property
-    def layer_sizes(self) -> list[int]:
-        return [layer_bytes(self.kind.scheme, n) for n in range(self.first, self.last + 1)]
-
-    @property
     def size(self) -> int:
-        return HEADER_BYTES + sum(self.layer_sizes)
+        """Bytes of all layers."""
+        return sum(layer_bytes(self.kind.scheme, n) for n in range(self.first, self.last + 1))
 
     @property
     def title(self) -> str:
@@ -82,6 +73,43 @@ class LayerFile:
         if self.first == self.last:
             return f"{self.kind.name}, layer {self.last}"
         return f"{self.kind.name}, layers {self.first} to {self.last}"
+
+    def layers(self, data: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """The parts of the file's data that are its layers, with their numbers of cards."""
+        start = 0
+        for n in range(self.first, self.last + 1):
+            end = start + layer_bytes(self.kind.scheme, n)
+            yield n, data[start:end]
+            start = end
+
+    def read(self, folder: Path | None = None) -> np.ndarray:
+        """The data of the file, in the cache folder by default, mapped read-only once checked."""
+        path = self.path if folder is None else folder / self.path.name
+        file_size, size = path.stat().st_size, self.size + CHECKSUM_BYTES
+        if file_size != size:
+            raise _unusable(path, f"it has {file_size:,} bytes instead of {size:,}")
+        data = np.asarray(np.memmap(path, np.uint8, "r"))
+        if data[self.size :].tobytes() != self._checksum(data[: self.size]):
+            raise _unusable(
+                path, f"its checksum is not that of {self.title} in format {FORMAT}: it is damaged"
+            )
+        return data[: self.size]
+
+    def write(self, data: np.ndarray) -> None:
+        with atomic_write(self.path) as file:
+            file.write(data.data)
+            file.write(self._checksum(data))
+
+    def _checksum(self, data: np.ndarray) -> bytes:
+        name = f"{self.path.name} {FORMAT}".encode()
+        return zlib.crc32(data.data, zlib.crc32(name)).to_bytes(CHECKSUM_BYTES, "little")
+
+
+def _unusable(path: Path, why: str) -> TablebaseError:
+    return TablebaseError(
+        f"{path} cannot be used: {why}. Write it anew with "
+        "'german-whist tablebase build --rebuild', or remove it"
+    )
 
 
 def layer_files(kind: TablebaseKind, cards: int) -> list[LayerFile]:
@@ -93,74 +121,5 @@ def layer_files(kind: TablebaseKind, cards: int) -> list[LayerFile]:
 
 
 def tablebase_folder() -> Path:
-    return cache_folder() / "tablebases"
-
-
-def shipped_file(part: LayerFile) -> Path:
-    """Where the package holds a file; there is one only for the first layers of trumps."""
-    return Path(__file__).with_name(part.path.name)
-
-
-@dataclass(frozen=True)
-class MappedLayers:
-    """A validated file, mapped read-only into memory."""
-
-    file: LayerFile
-    data: np.ndarray
-    """All layers, without the header."""
-    sums: list[int]
-    """Sum of the leaders' tricks of each layer."""
-
-    def layer(self, n: int) -> np.ndarray:
-        sizes = self.file.layer_sizes
-        start = sum(sizes[: n - self.file.first])
-        return self.data[start : start + sizes[n - self.file.first]]
-
-
-def header(part: LayerFile, sums: list[int], data: np.ndarray) -> bytes:
-    kind = part.kind
-    contents = kind.trumps, kind.low, part.first, part.last
-    parts = [_PREFIX.pack(MAGIC, VERSION, *contents, part.size)]
-    start = 0
-    for size, total in zip(part.layer_sizes, sums, strict=True):
-        parts.append(_LAYER.pack(total, zlib.crc32(data[start : start + size].data)))
-        start += size
-    filled = b"".join(parts).ljust(HEADER_BYTES - _CHECKSUM.size, b"\0")
-    return filled + _CHECKSUM.pack(zlib.crc32(filled))
-
-
-def open_layers(part: LayerFile, path: Path | None = None) -> MappedLayers:
-    """Map a file, by default that in the cache folder, after checking all of it."""
-    path = path or part.path
-    with path.open("rb") as file:
-        file_size = os.fstat(file.fileno()).st_size
-        head = file.read(HEADER_BYTES)
-        if head[: len(MAGIC)] != MAGIC:
-            raise _unusable(path, "it does not begin as a tablebase does")
-        if file_size != part.size:
-            raise _unusable(path, f"it has {file_size} bytes instead of {part.size}")
-        if zlib.crc32(head[: -_CHECKSUM.size]) != _CHECKSUM.unpack(head[-_CHECKSUM.size :])[0]:
-            raise _unusable(path, "its header is damaged")
-        _, version, *fields, _ = _PREFIX.unpack_from(head)
-        if version != VERSION:
-            raise _unusable(path, f"it has format {version}, and this program reads {VERSION}")
-        if fields != [part.kind.trumps, part.kind.low, part.first, part.last]:
-            raise _unusable(path, f"it does not hold {part.title}")
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    data = np.frombuffer(mapped, np.uint8, offset=HEADER_BYTES)
-    sums = []
-    start = 0
-    for index, size in enumerate(part.layer_sizes):
-        total, checksum = _LAYER.unpack_from(head, _PREFIX.size + index * _LAYER.size)
-        if zlib.crc32(data[start : start + size].data) != checksum:
-            raise _unusable(path, f"layer {part.first + index} is damaged (wrong checksum)")
-        sums.append(total)
-        start += size
-    return MappedLayers(part, data, sums)
-
-
-def _unusable(path: Path, why: str) -> TablebaseError:
-    return TablebaseError(
-        f"{path} cannot be used: {why}. Write it anew with "
-        "'german-whist tablebase build --rebuild', or remove it"
-    )
+    # Not `tablebases`, where earlier versions look for files of another format.
+    return cache_folder() / "endings"

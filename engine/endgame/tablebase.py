@@ -7,30 +7,30 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...common.jit.compiler import COMPILED
-from .build import build, build_in_memory
+from ...common.threads import usable_threads
+from .build import build, compute
 from .index import MAX_CARDS, layer_bytes
 from .search import BASE_CARDS, Tablebase
 from .store import (
-    MappedLayers,
+    LayerFile,
     TablebaseError,
     TablebaseKind,
     layer_files,
-    open_layers,
-    shipped_file,
+    tablebase_folder,
 )
 
 DEFAULT_CARDS = 10
 FIRST_CARDS = 8
 """Layers up to this one come with the package for trumps, and are built in a second for others."""
-WORTHWHILE_SEARCHES = 1_000_000
-"""Searches above the first layers that take about as long as building the other default ones."""
+_PACKAGE = Path(__file__).parent
+"""Folder of the shipped layers."""
 
 _loaded: dict[TablebaseKind, Tablebase] = {}
 _lock = threading.Lock()
@@ -50,53 +50,20 @@ def load_tablebase(trumps: bool = True, low: bool = False) -> Tablebase:
         return _loaded[kind]
 
 
-class GrowingTablebase:
-    """The tablebase of a contract for agents that may play one hand or millions.
+def available_tablebase(kind: TablebaseKind) -> Tablebase:
+    """The tablebase of a contract for agents, which may play one hand or millions.
 
-    It is that of `load_tablebase` if this is in the process or in files; else it begins with
-    endings of up to eight cards each, and a thread writes the file of the others once searching
-    has taken as long as that takes. Values are the same.
+    It is that of `load_tablebase` where this process or a file has it; else it has layers up to
+    eight cards, without waiting for the others. Values are the same: larger endings are searched.
     """
-
-    def __init__(self, kind: TablebaseKind) -> None:
-        self._kind = kind
-        self._searches = 0
-        self._builder: threading.Thread | None = None
-        self._file = layer_files(kind, DEFAULT_CARDS)[0].path
-        complete = kind in _loaded or self._file.exists() or not COMPILED
-        self.tablebase: Tablebase = self._complete() if complete else _load(kind, FIRST_CARDS)
-
-    def _complete(self) -> Tablebase:
-        return load_tablebase(self._kind.trumps, self._kind.low)
-
-    def _build(self) -> None:
-        # Without room for the file nothing changes.
-        with suppress(OSError):
-            build(self._kind, DEFAULT_CARDS, threads=1, rebuild=True)
-
-    def count(self, searches: int) -> None:
-        """Report searches above this tablebase, between two uses of them."""
-        if self.tablebase.cards >= DEFAULT_CARDS:
-            return
-        self._searches += searches
-        if self._kind in _loaded:
-            self.tablebase = self._complete()
-        elif self._builder is not None:
-            if not self._builder.is_alive() and self._file.exists():
-                self.tablebase = self._complete()
-        elif self._searches >= WORTHWHILE_SEARCHES:
-            # The lock of `load_tablebase` is not held: a forked process could not take it.
-            self._builder = threading.Thread(target=self._build, daemon=True)
-            self._builder.start()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return growing_tablebase, (self._kind,)
+    return _loaded[kind] if kind in _loaded else _available(kind)
 
 
 @cache
-def growing_tablebase(kind: TablebaseKind) -> GrowingTablebase:
-    """The growing tablebase of a contract for this process."""
-    return GrowingTablebase(kind)
+def _available(kind: TablebaseKind) -> Tablebase:
+    if layer_files(kind, DEFAULT_CARDS)[0].path.exists() or not COMPILED:
+        return load_tablebase(kind.trumps, kind.low)
+    return _load(kind, FIRST_CARDS)
 
 
 def _reduce(tablebase: Tablebase) -> tuple[Any, ...]:
@@ -112,74 +79,83 @@ copyreg.pickle(Tablebase, _reduce)
 
 def empty_tablebase(trumps: bool = True, low: bool = False) -> Tablebase:
     """An empty tablebase: everything is searched."""
-    return _assemble(TablebaseKind(trumps, low), np.zeros(1, np.uint8), 0, [])
+    return tablebase_of(TablebaseKind(trumps, low), 0, [np.zeros(1, np.uint8)])
 
 
 def tablebase_in_memory(cards: int, trumps: bool = True, low: bool = False) -> Tablebase:
     """A tablebase of up to ten cards, computed now and not written to a file."""
-    kind = TablebaseKind(trumps, low)
     if not 1 <= cards <= BASE_CARDS:
         raise ValueError(
             f"cards is {cards}: a tablebase in memory holds 1 to {BASE_CARDS} cards each"
         )
-    return _assemble(kind, build_in_memory(kind, cards), cards, [])
+    base = LayerFile(TablebaseKind(trumps, low), 0, cards)
+    return tablebase_of(base.kind, cards, [_computed(base)])
 
 
-def tablebase_of(files: list[MappedLayers]) -> Tablebase:
-    """A tablebase from mapped files: the base, and the layers above it in order."""
-    base = files[0]
-    return _assemble(base.file.kind, base.data, base.file.last, files[1:])
+def tablebase_of(kind: TablebaseKind, cards: int, files: list[np.ndarray]) -> Tablebase:
+    """A tablebase from the data of its files: the base, and the layers above it in order."""
+    scheme = kind.scheme
+    starts = np.zeros(BASE_CARDS + 1, np.uint64)
+    for n in range(1, BASE_CARDS + 1):
+        starts[n] = int(starts[n - 1]) + 2 * layer_bytes(scheme, n - 1)
+    base, *above = files + [np.zeros(1, np.uint8)] * (4 - len(files))
+    for data in (base, *above):
+        data.flags.writeable = False
+    return Tablebase(scheme, int(kind.low), cards, starts, base, *above)
 
 
 def _load(kind: TablebaseKind, cards: int) -> Tablebase:
+    base = layer_files(kind, cards)[0]
+    above = layer_files(kind, MAX_CARDS)[1:] if cards == DEFAULT_CARDS else []
     try:
-        base = _base_layers(kind, cards)
+        files = [_base_layers(base)]
     except OSError as error:
-        print(
-            f"german-whist: {error}. Everything works without it: the endings are computed for "
-            "this process only; GERMAN_WHIST_CACHE may name another folder",
-            file=sys.stderr,
+        _note(
+            f"{error}. Everything works without it: the endings are computed for this process "
+            "only; GERMAN_WHIST_CACHE may name another folder"
         )
-        return _assemble(kind, build_in_memory(kind, cards), cards, [])
-    above: list[MappedLayers] = []
-    for part in layer_files(kind, MAX_CARDS if cards == DEFAULT_CARDS else cards)[1:]:
+        return tablebase_of(kind, cards, [_computed(base)])
+    for part in above:
         if not part.path.exists():
             break
         try:
-            above.append(open_layers(part))
+            files.append(part.read())
         except (OSError, MemoryError) as error:
-            print(
-                f"german-whist: {part.path} cannot be mapped ({error}); "
-                f"endings of up to {part.first - 1} cards serve",
-                file=sys.stderr,
-            )
+            _note(f"{part.path} cannot be mapped ({error}); endings of up to {cards} cards serve")
             break
-    return tablebase_of([base, *above])
+        cards = part.last
+    return tablebase_of(kind, cards, files)
 
 
-def _base_layers(kind: TablebaseKind, cards: int) -> MappedLayers:
-    base = layer_files(kind, cards)[0]
-    shipped = shipped_file(base)
-    notes = []
-    for path in (shipped, base.path):
+def _base_layers(base: LayerFile) -> np.ndarray:
+    notes: list[str] = []
+    for folder in (_PACKAGE, tablebase_folder()):
         try:
-            return open_layers(base, path)
+            return base.read(folder)
         except TablebaseError as error:
             # It takes seconds, unlike the layers above, which their owner has to rebuild.
             remedy = (
                 f"{base.path} serves instead from now on; reinstall the package to mend it"
-                if path == shipped
+                if folder == _PACKAGE
                 else "it is written anew"
             )
-            notes.append(f"german-whist: {str(error).partition('. Write it anew')[0]}; {remedy}")
+            notes.append(f"{str(error).partition('. Write it anew')[0]}; {remedy}")
         except (FileNotFoundError, NotADirectoryError):
             pass
     for note in notes:
-        print(note, file=sys.stderr, flush=True)
+        _note(note)
     if COMPILED:
-        return build(kind, cards, rebuild=True)[0]
-    _build_in_subprocess(kind)
-    return open_layers(base)
+        return build(base.kind, base.last, rebuild=True)[0]
+    _build_in_subprocess(base.kind)
+    return base.read()
+
+
+def _computed(base: LayerFile) -> np.ndarray:
+    return compute(base, np.zeros(1, np.uint8), usable_threads())
+
+
+def _note(sentence: str) -> None:
+    print(f"german-whist: {sentence}", file=sys.stderr, flush=True)
 
 
 def _build_in_subprocess(kind: TablebaseKind) -> None:
@@ -187,18 +163,3 @@ def _build_in_subprocess(kind: TablebaseKind) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in variables}
     code = f"from {__package__} import load_tablebase; load_tablebase({kind.trumps}, {kind.low})"
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
-
-
-def _assemble(
-    kind: TablebaseKind, base: np.ndarray, cards: int, above: list[MappedLayers]
-) -> Tablebase:
-    scheme = kind.scheme
-    starts = np.zeros(BASE_CARDS + 1, np.uint64)
-    for n in range(1, BASE_CARDS + 1):
-        starts[n] = int(starts[n - 1]) + 2 * layer_bytes(scheme, n - 1)
-    layers = [file.data for file in above]
-    layers += [np.zeros(1, np.uint8)] * (3 - len(layers))
-    for data in (base, *layers):
-        data.flags.writeable = False
-    above_base = dict(zip(("eleven", "twelve", "thirteen"), layers, strict=True))
-    return Tablebase(scheme, int(kind.low), cards + len(above), starts, base, **above_base)

@@ -1,33 +1,17 @@
-"""Endgames of agents: small tables until they are worth their time, with equal actions."""
+"""Endgames of agents: tables of any size, with equal actions."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from german_whist import Game
+from german_whist.agents import perfect_endgame
 from german_whist.agents.perfect_endgame import EndgamePlayer
-from german_whist.common.jit.compiler import machine_code_folder
 from german_whist.common.typing import Array
-from german_whist.engine.endgame import tablebase
+from german_whist.engine.endgame import tablebase_in_memory
 
 FEW, ALL = 4, 7
-
-
-@pytest.fixture
-def small_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Default tables of seven cards, which begin with four, in an empty folder."""
-    monkeypatch.setenv("GERMAN_WHIST_CACHE", str(tmp_path))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
-    monkeypatch.setattr(tablebase, "_loaded", {})
-    monkeypatch.setattr(tablebase, "FIRST_CARDS", FEW)
-    monkeypatch.setattr(tablebase, "DEFAULT_CARDS", ALL)
-    tablebase.growing_tablebase.cache_clear()
-    yield
-    tablebase.growing_tablebase.cache_clear()
 
 
 def open_endings(rules: str) -> Array:
@@ -43,30 +27,18 @@ def open_endings(rules: str) -> Array:
 
 
 @pytest.mark.parametrize("rules", ["classic", "race-9"])
-def test_small_tables_give_the_actions_of_complete_ones(rules: str, small_tables: None) -> None:
-    views = open_endings(rules)
-    player = EndgamePlayer(Game(rules).rules)
-    (growing,) = player._tablebases
-    played = []
-    for cards in (FEW, ALL):
-        assert growing.tablebase.cards == cards
-        played.append(np.full(len(views), -1))
-        player.improve(views, played[-1])
-        tablebase.load_tablebase()  # of which the next count takes notice
-        growing.count(0)
-    assert (played[0] >= 0).all()
-    assert played[0].tolist() == played[1].tolist()
-
-
-@pytest.mark.parametrize("rules", ["classic", "race-9"])
-def test_endings_above_the_tables_count_as_searches(
-    rules: str, small_tables: None, monkeypatch: pytest.MonkeyPatch
+def test_small_tables_give_the_actions_of_complete_ones(
+    rules: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     views = open_endings(rules)
     player = EndgamePlayer(Game(rules).rules)
-    (growing,) = player._tablebases
-    counted: list[int] = []
-    monkeypatch.setattr(growing, "count", counted.append)
-    player.improve(views, np.full(len(views), -1))
-    cards = [int(hand).bit_count() for hand in views["hand"]]
-    assert counted == [sum(n > FEW for n in cards)]
+    played = []
+    for cards in (FEW, ALL):
+        tablebase = tablebase_in_memory(cards)
+        monkeypatch.setattr(
+            perfect_endgame, "available_tablebase", lambda _, found=tablebase: found
+        )
+        played.append(np.full(len(views), -1))
+        player.improve(views, played[-1])
+    assert (played[0] >= 0).all()
+    assert played[0].tolist() == played[1].tolist()

@@ -227,5 +227,5 @@ def test_endings_that_are_not_kept_serve_too(tmp_path: Path, monkeypatch: Any, c
     monkeypatch.setattr(opening, "DEFAULT_CARDS", 3)
     assert load_tablebase().cards == 3
     message = capsys.readouterr().err
-    assert f"german-whist: {tmp_path / 'file' / 'tablebases'} cannot be written" in message
+    assert f"german-whist: {tmp_path / 'file' / 'endings'} cannot be written" in message
     assert "for this process only" in message

@@ -1,6 +1,5 @@
 """Tablebase files: damage is named and never believed, builds go on, processes share."""
 
-import pickle
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -12,14 +11,8 @@ from german_whist.common.jit.compiler import machine_code_folder
 from german_whist.engine.endgame import TablebaseError, load_tablebase, new_scratch, solve, store
 from german_whist.engine.endgame import build as build_module
 from german_whist.engine.endgame import tablebase as opening_module
-from german_whist.engine.endgame.store import (
-    HEADER_BYTES,
-    LayerFile,
-    TablebaseKind,
-    layer_files,
-    open_layers,
-)
-from german_whist.engine.endgame.tablebase import growing_tablebase, tablebase_of
+from german_whist.engine.endgame.store import LayerFile, TablebaseKind, layer_files
+from german_whist.engine.endgame.tablebase import available_tablebase, tablebase_of
 
 SMALL = """
 import os, sys
@@ -36,8 +29,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(machine_code_folder().parent))
     monkeypatch.setattr(store, "BASE_CARDS", 3)
     monkeypatch.setattr(opening_module, "_loaded", {})
-    opening_module.growing_tablebase.cache_clear()
-    return tmp_path / "tablebases"
+    opening_module._available.cache_clear()
+    yield tmp_path / "endings"
+    opening_module._available.cache_clear()
 
 
 @pytest.fixture
@@ -52,34 +46,39 @@ def spoil(path, at, change=1):
     path.write_bytes(data)
 
 
+def layer_sums(part):
+    """The sums of the leaders' tricks in the layers of a file."""
+    layers = part.layers(part.read())
+    return [int((layer & 15).sum(dtype=int) + (layer >> 4).sum(dtype=int)) for _, layer in layers]
+
+
 def test_files_hold_the_layers_and_are_read_only(folder):
     files = build_module.build(TablebaseKind(), 5, threads=2)
+    parts = layer_files(TablebaseKind(), 5)
     names = [f"trumps-high-{cards}.endings" for cards in ("00-03", "04", "05")]
-    assert [file.file.path.name for file in files] == names
-    assert [file.sums for file in files] == [[0, 5, 74, 749], [6055], [43945]]
+    assert [part.path.name for part in parts] == names
+    assert [layer_sums(part) for part in parts] == [[0, 5, 74, 749], [6055], [43945]]
     assert sorted(p.name for p in folder.iterdir() if p.suffix != ".lock") == names
     with pytest.raises(ValueError, match="read-only"):
-        files[0].data[0] = 1
+        files[0][0] = 1
 
 
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
-        (lambda path: spoil(path, -1), "layer 3 is damaged"),
-        (lambda path: spoil(path, HEADER_BYTES + 5, 16), "layer 2 is damaged"),
-        (lambda path: spoil(path, 0), "does not begin as a tablebase does"),
-        (lambda path: spoil(path, 40), "header is damaged"),
+        (lambda path: spoil(path, -1), "its checksum is not that of trumps-high, layers 0 to 3"),
+        (lambda path: spoil(path, -5), "its checksum"),
+        (lambda path: spoil(path, 0), "its checksum"),
         (lambda path: path.write_bytes(path.read_bytes()[:-1]), "bytes instead of"),
-        (lambda path: path.write_bytes(path.read_bytes()[:100]), "bytes instead of"),
-        (lambda path: path.write_bytes(b""), "does not begin"),
-        (lambda path: path.write_bytes(b"something else" * 1000), "does not begin"),
+        (lambda path: path.write_bytes(b""), "0 bytes instead of"),
+        (lambda path: path.write_bytes(b"something else" * 1000), "14,000 bytes instead of"),
     ],
 )
 def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, whist):
     whole = base.read_bytes()
     harm(base)
     for act in (
-        lambda: open_layers(LayerFile(TablebaseKind(), 0, 3)),
+        LayerFile(TablebaseKind(), 0, 3).read,
         lambda: build_module.build(TablebaseKind(), 3),
     ):
         with pytest.raises(TablebaseError, match=words) as caught:
@@ -94,37 +93,40 @@ def test_a_spoilt_file_is_named_and_only_replaced_when_asked(base, harm, words, 
 def test_damaged_default_file_is_rebuilt_with_a_note(base, monkeypatch, capsys):
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
     whole = base.read_bytes()
-    spoil(base, HEADER_BYTES + 5, 16)
-    opening_module._base_layers(TablebaseKind(), 3)
+    spoil(base, 5, 16)
+    load_tablebase()
     assert base.read_bytes() == whole
     note = capsys.readouterr().err
-    assert f"{base} cannot be used: layer 2 is damaged (wrong checksum); it is written anew" in note
+    assert f"{base} cannot be used: its checksum is not that of trumps-high, layers 0 to 3" in note
+    assert "it is damaged; it is written anew" in note
 
 
 def test_damaged_shipped_file_is_replaced_once_with_a_note(base, monkeypatch, capsys):
     whole = base.read_bytes()
     base.unlink()
-    shipped = base.parent / "shipped"
+    part = LayerFile(TablebaseKind(), 0, 3)
+    shipped = base.parent / "shipped" / base.name
+    shipped.parent.mkdir()
     shipped.write_bytes(whole[:-1])
-    monkeypatch.setattr(opening_module, "shipped_file", lambda _part: shipped)
-    opening_module._base_layers(TablebaseKind(), 3)
+    monkeypatch.setattr(opening_module, "_PACKAGE", shipped.parent)
+    opening_module._base_layers(part)
     assert base.read_bytes() == whole
     note = capsys.readouterr().err
-    assert f"{shipped} cannot be used: it has {len(whole) - 1} bytes instead of" in note
+    assert f"{shipped} cannot be used: it has {len(whole) - 1:,} bytes instead of" in note
     assert f"{base} serves instead from now on; reinstall the package to mend it" in note
     monkeypatch.setattr(opening_module, "build", lambda *rest, **how: pytest.fail("built again"))
-    opening_module._base_layers(TablebaseKind(), 3)
+    opening_module._base_layers(part)
     assert capsys.readouterr().err == ""
 
 
-def test_another_kind_or_format_is_told_apart_from_damage(base, monkeypatch):
+def test_another_kind_or_format_is_not_read(base, monkeypatch):
     low = LayerFile(TablebaseKind(low=True), 0, 3)
     low.path.write_bytes(base.read_bytes())
-    with pytest.raises(TablebaseError, match="does not hold trumps-low, layers 0 to 3"):
-        open_layers(low)
-    monkeypatch.setattr(store, "VERSION", 2)
-    with pytest.raises(TablebaseError, match="format 1, and this program reads 2"):
-        open_layers(LayerFile(TablebaseKind(), 0, 3))
+    with pytest.raises(TablebaseError, match="is not that of trumps-low, layers 0 to 3"):
+        low.read()
+    monkeypatch.setattr(store, "FORMAT", 3)
+    with pytest.raises(TablebaseError, match="layers 0 to 3 in format 3"):
+        LayerFile(TablebaseKind(), 0, 3).read()
 
 
 def test_a_killed_build_goes_on_where_it_stopped(folder):
@@ -140,14 +142,13 @@ def test_a_killed_build_goes_on_where_it_stopped(folder):
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
     times = {path: path.stat().st_mtime_ns for path in folder.glob("*.endings")}
     assert len(times) == 2
-    assert len(list(folder.glob(".trumps-high-05*"))) == 1
     lines = []
-    files = build_module.build(TablebaseKind(), 6, report=lines.append)
-    assert [file.sums[-1] for file in files] == [749, 6055, 43945, 291490]
+    build_module.build(TablebaseKind(), 6, report=lines.append)
+    parts = layer_files(TablebaseKind(), 6)
+    assert [layer_sums(part)[-1] for part in parts] == [749, 6055, 43945, 291490]
     assert {path: path.stat().st_mtime_ns for path in times} == times
     found = [line.split(": ")[1].split(",")[0] for line in lines]
     assert found == 2 * ["there and sound"] + 2 * ["written"]
-    assert not list(folder.glob(".trumps-high-05*"))
 
 
 def test_two_processes_that_start_at_once_do_not_spoil_it(folder):
@@ -158,7 +159,7 @@ def test_two_processes_that_start_at_once_do_not_spoil_it(folder):
     assert [worker.returncode for worker in workers] == [0, 0]
     assert sum(output.count("written") for output in outputs) == 4
     assert sum(output.count("there and sound") for output in outputs) == 4
-    sums = [open_layers(part).sums[-1] for part in layer_files(TablebaseKind(), 6)]
+    sums = [layer_sums(part)[-1] for part in layer_files(TablebaseKind(), 6)]
     assert sums == [749, 6055, 43945, 291490]
 
 
@@ -184,7 +185,7 @@ def test_without_room_the_endings_are_kept_in_memory(folder, monkeypatch, capsys
     monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: room)
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
     with monkeypatch.context() as patch:
-        patch.setattr(build_module, "_write_part", lambda *rest: pytest.fail("it began"))
+        patch.setattr(build_module, "compute", lambda *rest: pytest.fail("it began"))
         with pytest.raises(OSError, match="MB free, and the endings to build take"):
             build_module.build(TablebaseKind(), 6)
     tablebase = load_tablebase()
@@ -197,71 +198,43 @@ def test_load_tablebase_skips_layers_that_cannot_be_mapped(folder, monkeypatch, 
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 3)
     build_module.build(TablebaseKind(), 5)
 
-    def full(part, *rest):
+    read = LayerFile.read
+
+    def full(part, *folder):
         if part.first == 5:
             raise OSError(12, "Cannot allocate memory")
-        return open_layers(part, *rest)
+        return read(part, *folder)
 
-    monkeypatch.setattr(opening_module, "open_layers", full)
+    monkeypatch.setattr(LayerFile, "read", full)
     assert load_tablebase().cards == 4
     assert "cannot be mapped" in capsys.readouterr().err
     monkeypatch.setattr(opening_module, "_loaded", {})
-    monkeypatch.setattr(opening_module, "open_layers", open_layers)
+    monkeypatch.setattr(LayerFile, "read", read)
     assert load_tablebase().cards == 5
 
 
 def test_shipped_layers_are_those_that_the_generator_writes(folder, monkeypatch):
     monkeypatch.setattr(store, "BASE_CARDS", 10)
-    assert growing_tablebase(TablebaseKind()).tablebase.cards == opening_module.FIRST_CARDS
+    assert available_tablebase(TablebaseKind()).cards == opening_module.FIRST_CARDS
     assert not folder.exists()
-    (built,) = build_module.build(TablebaseKind(), opening_module.FIRST_CARDS)
-    assert store.shipped_file(built.file).read_bytes() == built.file.path.read_bytes()
+    build_module.build(TablebaseKind(), opening_module.FIRST_CARDS)
+    part = LayerFile(TablebaseKind(), 0, opening_module.FIRST_CARDS)
+    assert (opening_module._PACKAGE / part.path.name).read_bytes() == part.path.read_bytes()
 
 
-@pytest.fixture
-def few_cards(monkeypatch):
-    """Default tables of up to five cards, which begin with three."""
+def test_agents_have_first_layers_until_all_are_there(folder, monkeypatch):
     monkeypatch.setattr(store, "BASE_CARDS", 10)
     monkeypatch.setattr(opening_module, "DEFAULT_CARDS", 5)
     monkeypatch.setattr(opening_module, "FIRST_CARDS", 3)
-    monkeypatch.setattr(opening_module, "WORTHWHILE_SEARCHES", 100)
-
-
-def test_growing_tables_grow_once_searching_took_as_long(folder, few_cards):
-    growing = growing_tablebase(TablebaseKind())
-    assert growing is growing_tablebase(TablebaseKind()) is pickle.loads(pickle.dumps(growing))
-    growing.count(99)
-    assert growing.tablebase.cards == 3
-    assert growing._builder is None
-    growing.count(1)
-    growing._builder.join()
-    growing.count(0)
-    assert growing.tablebase is load_tablebase()
-    assert growing.tablebase.cards == 5
-    names = {path.name for path in folder.glob("*.endings")}
-    assert names == {"trumps-high-00-03.endings", "trumps-high-00-05.endings"}
-
-
-def test_growing_tables_are_the_complete_ones_where_these_are(folder, few_cards):
-    growing = growing_tablebase(TablebaseKind())
+    assert available_tablebase(TablebaseKind()).cards == 3
+    assert {path.name for path in folder.glob("*.endings")} == {"trumps-high-00-03.endings"}
     complete = load_tablebase()
-    growing.count(0)
-    assert growing.tablebase is complete
-    opening_module.growing_tablebase.cache_clear()
-    assert growing_tablebase(TablebaseKind()).tablebase is complete
+    assert complete.cards == 5
+    assert available_tablebase(TablebaseKind()) is complete
+    # Another process finds the file.
     opening_module._loaded.clear()
-    opening_module.growing_tablebase.cache_clear()
-    assert growing_tablebase(TablebaseKind()).tablebase.cards == 5
-
-
-def test_growing_tables_stay_small_without_room_for_a_file(few_cards, monkeypatch, capsys):
-    room = SimpleNamespace(free=100)
-    monkeypatch.setattr(build_module.shutil, "disk_usage", lambda path: room)
-    growing = growing_tablebase(TablebaseKind())
-    growing.count(100)
-    growing._builder.join()
-    growing.count(100)
-    assert growing.tablebase.cards == 3
+    opening_module._available.cache_clear()
+    assert available_tablebase(TablebaseKind()).cards == 5
 
 
 def test_the_command_builds_verifies_and_describes(monkeypatch, whist):
@@ -281,16 +254,16 @@ def test_the_command_builds_verifies_and_describes(monkeypatch, whist):
 
 
 def test_verify_finds_a_wrong_entry_behind_a_right_checksum(base, whist):
-    opened = open_layers(LayerFile(TablebaseKind(), 0, 3))
-    data = opened.data.copy()
+    part = LayerFile(TablebaseKind(), 0, 3)
+    data = part.read().copy()
     data[-40] ^= 1
-    base.write_bytes(store.header(opened.file, opened.sums, data) + data.tobytes())
+    part.write(data)
     told = whist("tablebase", "verify", "--cards", 3, "--samples", 1, status=1).out
-    assert "the file says 749" in told
+    assert "749 is right" in told
 
 
 def test_layers_above_the_base_are_read_too(folder):
-    tablebase = tablebase_of(build_module.build(TablebaseKind(), 3))
+    tablebase = tablebase_of(TablebaseKind(), 3, build_module.build(TablebaseKind(), 3))
     deep = tablebase._replace(cards=11, eleven=np.zeros(120_000_000, np.uint8))
     deep.eleven.flags.writeable = False
     hand, other_hand = np.uint64(0b1010101010101010101010), np.uint64(0b0101010101010101010101)

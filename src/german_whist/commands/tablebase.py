@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import takewhile
 
 from german_whist.common.threads import usable_threads
 from german_whist.engine.checks import checked_threads
@@ -17,11 +18,9 @@ from german_whist.engine.endgame.search import BASE_CARDS
 from german_whist.engine.endgame.store import (
     TABLEBASE_KINDS,
     LayerFile,
-    MappedLayers,
     TablebaseError,
     TablebaseKind,
     layer_files,
-    open_layers,
     tablebase_folder,
 )
 from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
@@ -86,20 +85,16 @@ def run(arguments: argparse.Namespace) -> int:
 def _verify(kind: TablebaseKind, cards: int | None, threads: int, samples: int) -> int:
     parts = layer_files(kind, MAX_CARDS if cards is None else cards)
     if cards is None:
-        parts = [part for part in parts if part.path.exists()] or parts[:1]
-    files = []
+        parts = [*takewhile(lambda part: part.path.exists(), parts)] or parts[:1]
     for part in parts:
-        try:
-            files.append(open_layers(part))
-        except FileNotFoundError as error:
+        if not part.path.exists():
             raise TablebaseError(
                 f"{part.path} is not there: 'german-whist tablebase build' writes it"
-            ) from error
+            )
     faults = 0
-    print(f"{kind.name}: checksums right in {len(files)} files")
     print(f"{'cards':>5} {'endings':>15} {'sum of tricks':>15} {'majorities':>15}  seconds")
     start = time.monotonic()
-    for layer in verify(files, threads, samples):
+    for layer in verify(parts, threads, samples):
         seconds, start = time.monotonic() - start, time.monotonic()
         print(
             f"{layer.cards:5} {layer.endings:15,} {layer.total:15,} {layer.majorities:15,}"
@@ -124,7 +119,8 @@ def _info() -> int:
     faults = 0
     for part in stored:
         try:
-            print(_described(part, open_layers(part)))
+            part.read()
+            print(_described(part))
         except TablebaseError as error:
             faults += 1
             print(f"  {error}")
@@ -137,9 +133,6 @@ def _info() -> int:
     return 1 if faults else 0
 
 
-def _described(part: LayerFile, file: MappedLayers) -> str:
+def _described(part: LayerFile) -> str:
     endings = sum(layer_size(part.kind.scheme, n) for n in range(part.first, part.last + 1))
-    return (
-        f"  {part.path.name}: {part.title}, {endings:,} endings, {part.size:,} bytes, "
-        f"tricks {', '.join(f'{total:,}' for total in file.sums)}"
-    )
+    return f"  {part.path.name}: {part.title}, {endings:,} endings, {part.size:,} bytes"
