@@ -154,12 +154,14 @@ class Agent:
         raise ValueError(f"{self.name} states no probabilities of its actions: use act")
 
     def value(self, views: Array) -> Array:
-        """`(n,)`: the expected payoff of the hand for the player of each view.
+        """`(n,)`: the expected payoff of the hand for the player to move in each view.
 
-        Agents without a value network raise `ValueError`.
+        A checkpoint's critic gives it in the units of its training's reward. Agents without a
+        value network or critic raise `ValueError`.
         """
         raise ValueError(
-            f"{self.name} has no value network: champion and thinker have one, for classic"
+            f"{self.name} has no value network: champion and thinker have one, for classic, and "
+            "checkpoints that were trained with critic=shared or critic=separate"
         )
 
     def reset(self, indices: Array) -> None:

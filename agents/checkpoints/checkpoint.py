@@ -82,6 +82,14 @@ class Checkpoint:
     def policy_layers(self) -> list[tuple[Array, Array]]:
         return policy_layers(self.weights, self.card.network)
 
+    @property
+    def critic_layers(self) -> list[tuple[Array, Array]]:
+        """Weights and biases of a critic's layers, from the inputs to the value."""
+        network = self.card.network
+        prefix = "hidden" if network.critic == "shared" else "critic"
+        names = [*(f"{prefix}.{k}" for k in range(len(network.hidden_sizes))), "value"]
+        return [(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names]
+
 
 def policy_layers(weights: Mapping[str, Array], network: NetworkCard) -> list[tuple[Array, Array]]:
     """Weights and biases of a policy's layers, from the inputs to the logits."""
@@ -414,16 +422,25 @@ def check_rules_listed(listed: Iterable[Rules], rules: Rules, subject: str) -> N
         raise CannotPlay(f"{subject} {listed_names}, and not {name_beside(rules, listed_rules)}")
 
 
+def _first_layers(network: NetworkCard) -> list[str]:
+    """Names of the layers that read the inputs: the policy's, and that of a critic of its own."""
+    if not network.hidden_sizes:
+        return ["policy"] if network.critic is None else ["policy", "value"]
+    return ["hidden.0", "critic.0"] if network.critic == "separate" else ["hidden.0"]
+
+
 def specialize_checkpoint(checkpoint: Checkpoint, rules: Rules, name: str = "") -> Checkpoint:
     """The checkpoint for one rule set, with its constant rule features folded into the first bias.
 
-    Inputs that only the observations of its other rule sets have are left out. Refuses rules that
-    the card does not list; `name` is the agent's name in the error.
+    Inputs that only the observations of its other rule sets have are left out, and so is a critic
+    that sees hidden cards. Refuses rules that the card does not list; `name` is the agent's name in
+    the error.
     """
     check_rules_listed(checkpoint.rules, rules, f"{name or checkpoint.path} plays")
     if len(checkpoint.rules) == 1:
         return checkpoint
-    checkpoint = strip_critic(checkpoint)
+    if checkpoint.card.network.critic == "oracle":
+        checkpoint = strip_critic(checkpoint)
     network = checkpoint.card.network
     places, features = network.places, network.rule_places
     first = len(places)
@@ -431,10 +448,11 @@ def specialize_checkpoint(checkpoint: Checkpoint, rules: Rules, name: str = "") 
     observed = places < spec_of(rules).size
     ones = rule_features(rules)[features] == 1
     weights = dict(checkpoint.weights)
-    layer = "hidden.0" if network.hidden_sizes else "policy"
-    weight = weights[f"{layer}.weight"].astype(np.float32)
-    weights[f"{layer}.weight"] = weight[:, :first][:, observed]
-    weights[f"{layer}.bias"] = weights[f"{layer}.bias"] + weight[:, rule_columns][:, ones].sum(1)
+    for layer in _first_layers(network):
+        weight = weights[f"{layer}.weight"].astype(np.float32)
+        weights[f"{layer}.weight"] = weight[:, :first][:, observed]
+        folded = weight[:, rule_columns][:, ones].sum(1)
+        weights[f"{layer}.bias"] = weights[f"{layer}.bias"] + folded
     for part in ("policy.weight", "policy.bias"):
         weights[part] = weights[part][: rules.actions]
     inputs = input_names(places[observed])

@@ -11,15 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ...common.jit.compiler import jit
+from ...engine.batch.config import options_from
 from ...engine.bitset import NO_CARDS, ONE
 from ...engine.dtypes import VIEW
+from ...engine.endgame import value_of
 from ...engine.observation.spec import MAX_OBSERVATION_SIZE, encode_view
 from ...engine.observation.suit_order import real_action
-from ...engine.play import Record, row
+from ...engine.play import Record, payoff_of_tricks, row
 from ...engine.rng import random_fraction, sample_index
-from ...engine.rules import Match, RulesLike
+from ...engine.rules import Match, Rules, RulesLike
+from ...engine.view import View
 from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
 from ..checkpoints import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
+from ..checkpoints.schema import CheckpointCard
 from ..options import NetworkOptions, endgame_option, parse_options, trained_on_endgame
 from ..perfect_endgame import EndgamePlayer, is_open
 from ..sampling import masked_argmax, masked_softmax
@@ -50,16 +54,26 @@ class PolicyNet(NamedTuple):
 
 def policy_net(checkpoint: Checkpoint) -> PolicyNet:
     """Policy network of a checkpoint that has no rule features."""
-    card, network = checkpoint.card, checkpoint.card.network
+    network = checkpoint.card.network
     if network.kind != "mlp":
         raise CannotPlay(
             f"{checkpoint.path}: is a {network.kind}; a network of the kind 'mlp' is needed here"
         )
+    return _net(checkpoint, checkpoint.policy_layers)
+
+
+def critic_net(checkpoint: Checkpoint) -> PolicyNet:
+    """Critic of a checkpoint that reads what the policy reads: a network with one output."""
+    return _net(checkpoint, checkpoint.critic_layers)
+
+
+def _net(checkpoint: Checkpoint, layers: list[tuple[Array, Array]]) -> PolicyNet:
+    card, network = checkpoint.card, checkpoint.card.network
     return PolicyNet(
         card.layout == "trump-first",
         network.card_ranks == "relative",
         network.places,
-        mlp_weights(checkpoint.policy_layers),
+        mlp_weights(layers),
     )
 
 
@@ -208,8 +222,7 @@ class QueryBatch(NamedTuple):
 _QUERIES = 64
 
 
-def new_query_batch(net: PolicyNet) -> QueryBatch:
-    actions = net.layers.sizes[-1]
+def new_query_batch(net: PolicyNet, actions: int) -> QueryBatch:
     return QueryBatch(
         legal=np.zeros(_QUERIES, np.uint64),
         orders=np.zeros((_QUERIES, 4), np.uint8),
@@ -221,6 +234,24 @@ def new_query_batch(net: PolicyNet) -> QueryBatch:
 
 
 @jit
+def _query_network(rules: np.ndarray, views: np.ndarray, net: PolicyNet, batch: QueryBatch) -> None:
+    """Write the network's outputs in these views, of which there is room for, to `batch.rows`."""
+    for k in range(len(views)):
+        batch.legal[k] = encode_policy_input(
+            rules=row(rules, 0),
+            view=row(views, k),
+            net=net,
+            order=batch.orders[k],
+            action_map=batch.action_maps[k],
+            observation=batch.observation,
+        )
+        batch.rows.n_active[k] = write_active_inputs(
+            batch.observation, net.inputs, batch.rows.active_inputs[k]
+        )
+    forward_rows(net.layers, batch.rows, len(views))
+
+
+@jit
 def write_network_probabilities(
     rules: np.ndarray, views: np.ndarray, net: PolicyNet, batch: QueryBatch, probs: np.ndarray
 ) -> None:
@@ -228,19 +259,7 @@ def write_network_probabilities(
     rows, size = batch.rows, len(batch.legal)
     for start in range(0, len(views), size):
         count = min(size, len(views) - start)
-        for k in range(count):
-            batch.legal[k] = encode_policy_input(
-                rules=row(rules, 0),
-                view=row(views, start + k),
-                net=net,
-                order=batch.orders[k],
-                action_map=batch.action_maps[k],
-                observation=batch.observation,
-            )
-            rows.n_active[k] = write_active_inputs(
-                batch.observation, net.inputs, rows.active_inputs[k]
-            )
-        forward_rows(net.layers, rows, count)
+        _query_network(rules, views[start : start + count], net, batch)
         for k in range(count):
             total = masked_softmax(rows.out[k], batch.legal[k], batch.weights)
             for shown_action in range(len(batch.weights)):
@@ -250,9 +269,76 @@ def write_network_probabilities(
 
 
 @jit
+def write_network_values(
+    rules: np.ndarray, views: np.ndarray, net: PolicyNet, batch: QueryBatch, values: np.ndarray
+) -> None:
+    """Write the output of a critic in each view."""
+    size = len(batch.legal)
+    for start in range(0, len(views), size):
+        count = min(size, len(views) - start)
+        _query_network(rules, views[start : start + count], net, batch)
+        for k in range(count):
+            values[start + k] = batch.rows.out[k, 0]
+
+
+@jit
 def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -> None:
     for index in range(len(actions)):
         actions[index] = sample_index(probabilities[index], random_fraction(rng[index : index + 1]))
+
+
+# -- the critic
+
+
+def why_no_value(card: CheckpointCard) -> str:
+    """Why a checkpoint has no critic that reads what the player knows; empty if it has one."""
+    if card.network.kind == "table":
+        return "a table holds probabilities of actions, and nothing else"
+    remedy = "train with critic=shared or critic=separate; champion and thinker have one in classic"
+    if card.network.critic == "oracle":
+        return f"its critic (critic=oracle) reads hidden cards, which no player sees: {remedy}"
+    if card.network.critic is None:
+        return f"there is no critic in its checkpoint: {remedy}"
+    return ""
+
+
+class ViewCritic:
+    """Critic of a checkpoint that reads what the player to move knows, without torch."""
+
+    def __init__(self, checkpoint: Checkpoint, rules: Rules) -> None:
+        card = checkpoint.card
+        self._options = options_from(rules, reward=card.reward, horizon=card.horizon)
+        # The training divided rewards by this number.
+        self._scale = card.settings.get("reward_scale") or max(1.0, 0.4 * self._options.max_loss)
+        self._rules, self._net = rules, critic_net(checkpoint)
+
+    def values(self, views: Array) -> Array:
+        for seat in views["seat"][views["to_move"] == 0].tolist():
+            raise ValueError(
+                f"seat {seat} is not to move in this view, and the critic knows the value of "
+                "decisions alone: ask with the view of the player to move"
+            )
+        values = np.zeros(len(views))
+        batch = new_query_batch(self._net, self._rules.actions)
+        write_network_values(self._rules.array(), views, self._net, batch, values)
+        values *= self._scale
+        if self._options.horizon == "foreplay":
+            for index in np.flatnonzero(views["stock_left"] == 0):
+                values[index] = self._exact_return(View(self._rules, views[index : index + 1]))
+        return values
+
+    def _exact_return(self, view: View) -> float:
+        """The return of perfect play in an open ending."""
+        gained, left = value_of(view), max(len(view.hand), view.opponent_hand_size)
+        if self._options.reward == "tricks":
+            margin = 2 * gained - left
+            return float(-margin if view.low else margin)
+        own, other = view.counting_tricks
+        rules = row(self._options.config_array()["reward_rules"], 0)
+        return float(payoff_of_tricks(rules, int(view.low), own + gained, other + left - gained))
+
+
+# -- the agent
 
 
 class NetworkAgent(Agent):
@@ -285,6 +371,7 @@ class NetworkAgent(Agent):
         exact = options.exact(trained_on_endgame(checkpoint.card.horizon, self.rules))
         self.greedy = not self.sample
         self.policy = TablePolicy(checkpoint) if table else policy_net(checkpoint)
+        self._critic = None if why_no_value(self.card) else ViewCritic(checkpoint, self.rules)
         self.reads_tricks, self.reads_draws = table, not table
         endgame = EndgamePlayer(self.rules)
         if not exact and endgame.perfect and foreplay_only:
@@ -327,18 +414,21 @@ class NetworkAgent(Agent):
         return probs
 
     def value(self, views: Array) -> Array:
-        """Checkpoints raise `ValueError`: their critics estimate the returns of their training."""
-        raise ValueError(
-            f"{self.name} has no value network of its own: the critic of a checkpoint estimates "
-            "the returns of its training, by default from both hands; champion and thinker have "
-            "one, for classic"
-        )
+        """`(n,)`: the return of the training that the checkpoint's critic expects.
+
+        From the view's decision to the end of the training's horizon, in the units of its reward:
+        with the reward `points` the payoff of the hand. With the horizon `foreplay`, open endings
+        have the exact return of perfect play. Raises `ValueError` without such a critic.
+        """
+        if self._critic is None:
+            raise ValueError(f"{self.name} has no value: {why_no_value(self.card)}")
+        return self._critic.values(views)
 
     def network_probabilities(self, views: Array) -> Array:
         """`(n, actions)`: the network's probability of each action, in endings too."""
         if not isinstance(self.policy, PolicyNet):
             return self.policy.probabilities(self.rules_array, views)
         probs = np.zeros((len(views), self.rules.actions))
-        batch = new_query_batch(self.policy)
+        batch = new_query_batch(self.policy, self.rules.actions)
         write_network_probabilities(self.rules_array, views, self.policy, batch, probs)
         return probs
