@@ -262,20 +262,20 @@ def test_what_replaces_an_agents_play_is_asked_for_every_suit() -> None:
 
 
 class BySuit:
-    """Logits that prefer high cards or low ones, by the suit that is trumps."""
+    """Prefers high cards or low ones, by the suit that is trumps."""
 
-    def logits(self, rules: Array, views: Array) -> Array:
+    def probabilities(self, rules: Array, views: Array) -> Array:
         ranks = np.arange(52) % 13 * np.where(views["trump"] > 0, 0.5, -0.5)[:, None]
-        legal = action_masks(rules, views, 52)
-        return np.where(legal, ranks, -np.inf).astype(np.float32)
+        weights = np.exp(ranks) * action_masks(rules, views, 52)
+        return weights / weights.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("replaced", ["other logits", "network that sees real suits"])
+@pytest.mark.parametrize("replaced", ["other probabilities", "network that sees real suits"])
 def test_a_replaced_policy_is_asked_for_every_suit(replaced: str, tmp_path: Path) -> None:
     rules = load_rules(TINY[NAMES.index("three suits")])
     agent: Any = sampled_network(tmp_path / "network", rules, "trump-first")
     alike = measure_exploitability(agent, rules)
-    if replaced == "other logits":
+    if replaced == "other probabilities":
         agent.policy = BySuit()
     else:
         other: Any = sampled_network(tmp_path / "raw", rules, "raw")
