@@ -211,7 +211,6 @@ def run_unread(*words: str) -> int:
     [
         ("replay hands.jsonl", ""),
         ("replay hands.jsonl --html hand.html", "hand.html"),
-        ("export champion -o half.safetensors", "half.safetensors"),
         ("export champion", "champion.onnx"),
         ("endgame AS_KS_2H QS_JS_3H --trump H", ""),
         ("analyse hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),

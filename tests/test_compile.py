@@ -26,7 +26,7 @@ COMPONENTS = {
         "thinker",
         "flat Monte Carlo",
         "play of endings",
-        "play by solved decks",
+        "network agent (table)",
         "endgame solver",
     ],
     "arena": ["arena"],

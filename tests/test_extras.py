@@ -131,6 +131,7 @@ import sys
 sys.modules.update(dict.fromkeys({hidden!r}))
 import gymnasium
 import german_whist
+from german_whist.three_player import german_whist_three_v0
 from gymnasium.utils.env_checker import check_env
 for name in ("GermanWhist", "GermanWhistText", "GermanWhistThree"):
     env = gymnasium.make(f"german_whist/{{name}}-v0").unwrapped

@@ -1,4 +1,3 @@
-# pyright: reportOptionalMemberAccess=false
 """Base class of the agents that play by rules of thumb."""
 
 from __future__ import annotations
@@ -28,5 +27,6 @@ class RuleAgent(Agent):
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)
         self.decide(self.rules_array, views, actions)
+        assert self._endgame is not None
         self._endgame.improve(views, actions)
         return actions

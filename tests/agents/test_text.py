@@ -19,6 +19,7 @@ from german_whist.engine.records import GameRecord
 from german_whist.engine.rules import load_rules
 from german_whist.engine.text.position import position_text, prompt
 from german_whist.envs import GermanWhistEnv
+from german_whist.evaluation import EveryHandForfeited
 from german_whist.table.game.opponents import Opponents
 from german_whist.table.game.session import OPPONENT, Session, SessionSettings
 
@@ -183,8 +184,9 @@ def test_prompt_holds_rules_and_position_and_refusals_a_sentence() -> None:
     ],
 )
 def test_agent_without_a_card_loses_with_a_sentence(function: Any, why: str) -> None:
-    result = evaluate(function, "random", hands=4, rules="small-last", workers=1).pairings[0]
-    (forfeit,) = result.forfeits
+    with pytest.raises(EveryHandForfeited) as raised:
+        evaluate(function, "random", hands=4, rules="small-last", workers=1)
+    (forfeit,) = raised.value.result.pairings[0].forfeits
     assert forfeit.hands == 4
     assert why in str(forfeit)
     with pytest.raises(AgentFault, match=why):

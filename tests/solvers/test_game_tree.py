@@ -185,4 +185,4 @@ def test_the_command_tells_and_refuses(tmp_path: Path, capsys: pytest.CaptureFix
     assert re.search(r"exploitability.* \+0\.12639 a hand", told)
     assert "random: endgame: own policy" in told
     assert main(["exploitability", "random", "--rules", "small-last"]) == 2
-    assert "small enough" in capsys.readouterr().err
+    assert "too large to traverse" in capsys.readouterr().err

@@ -107,7 +107,7 @@ def test_page_follows_a_change_of_reduced_motion(opened) -> None:
 
 
 def test_nothing_of_a_hostile_record_runs(opened) -> None:
-    rules = {"name": EVIL, "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
+    rules = {"name": EVIL[:60], "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
     record = random_hand(rules, players=[EVIL, EVIL], date=EVIL, n={"x": EVIL}, **{EVIL: EVIL})
     page = opened(record, analysis=analyse(record, QUICK))
     for _ in record.actions:

@@ -89,7 +89,7 @@ NAMES = (
     "runs/quick-1",
     "flat-mc:10000000",
     "ismcts:1s",
-    "upcard-value",
+    "upcard-value:9",
     "__import__('os')",
 )
 

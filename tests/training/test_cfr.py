@@ -142,7 +142,6 @@ def test_table_plays_its_rules_and_is_refused_elsewhere(
     assert main(["evaluate", run, "--against", "nash", "--rules", DECK, "--hands", "20"]) == 0
     for words, message in (
         (["export", run, "-o", str(tmp_path / "x.onnx")], "is a table; only networks"),
-        (["export", run, "-o", str(tmp_path / "x.safetensors")], "is a table, whose smallest"),
         (["train", "tiny", f"init={run}"], "is a table, whose numbers fit no network"),
         (["evaluate", f"thinker:4,policy={run}", "--against", "nash", "--rules", DECK], "table"),
         (["train", "--resume", run, "averaging=1"], "is 2.0 in this run and cannot become 1"),

@@ -37,11 +37,11 @@ from german_whist.training.presets import settings_from
 from german_whist.training.run import Run, resume, start
 from german_whist.training.settings import Settings
 
-PART = 0.2
+PART = 0.4
 """Processor seconds of an iteration's work."""
 ITERATIONS = 3
 WHOLE = PART * ITERATIONS
-SLACK = 0.15
+SLACK = 0.3
 """Of the clocks of running children, and of what the package does within a trainer's calls."""
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
