@@ -128,10 +128,63 @@ def test_differences_of_several_seeds_are_over_seeds(tmp_path: Path) -> None:
     probability = improvement.probability
     assert probability is not None
     assert probability.value == pytest.approx(8 / 9)
-    assert 1 / 3 <= probability.low < probability.value < probability.high <= 1
+    assert (probability.low, probability.high) == pytest.approx((0.2615, 0.9939), abs=1e-3)
     assert "probability of improvement" in compared.text()
     assert "0.89 (" in compared.page()
     assert compared.to_json()["improvements"][0]["training"] == "better"
+
+
+def test_pairs_of_equal_seeds_count_as_half_an_improvement(tmp_path: Path) -> None:
+    for name, rates in {"base": (0.5, 0.5, 0.6), "same": (0.5, 0.6)}.items():
+        for seed, rate in enumerate(rates, 1):
+            a_run(tmp_path / name / f"seed-{seed}", f"seed={seed}", rates=(0.4, rate))
+    (improvement,) = compare([tmp_path / "base", tmp_path / "same"]).improvements
+    assert improvement.probability is not None
+    # Of six pairs one has a half from each of two equal ones, two are won, and so on.
+    assert improvement.probability.value == pytest.approx((2 * 0.5 + 2 + 0.5) / 6)
+
+
+def test_seed_that_ended_early_ends_table_and_difference(tmp_path: Path) -> None:
+    curves = {"base": [(0.5, 0.6)] * 3, "other": [(0.40, 0.65), (0.41, 0.62), (0.39,)]}
+    for name, rates_of_seeds in curves.items():
+        for seed, rates in enumerate(rates_of_seeds, 1):
+            a_run(tmp_path / name / f"seed-{seed}", f"seed={seed}", rates=rates)
+    compared = compare([tmp_path / "base", tmp_path / "other"])
+    (improvement,) = compared.improvements
+    other = compared.trainings[1]
+    # The last evaluation that all three seeds have is the first one.
+    assert other.last["random"].value == pytest.approx(0.40)
+    assert other.finals["random"] == [0.40, 0.41, 0.39]
+    assert improvement.differences["random"].value == pytest.approx(-0.20)
+    text = compared.text()
+    assert re.search(r"random +60\.0 ± 0\.0 +40\.0 ± 2\.5\n", text)
+    assert "1,000 (3 of 3 seeds; seed-3 ended there, others after 2,000)" in text
+    assert "2,000 (3 of 3 seeds)" in text
+    assert re.search(r"random +-20\.0 ± ", text)
+
+
+def test_opponent_that_some_seed_never_met_is_not_compared(tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        run = a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}")
+        if seed < 3:
+            with open(run / "evaluations.csv", "a", encoding="utf-8") as file:
+                file.write("2000,threshold,0.3,0.02,0,400\n")
+    (training,) = compare([tmp_path / "many"]).trainings
+    assert [*training.last] == ["random"]
+    assert training.finals["threshold"] == [0.3, 0.3]
+
+
+def test_seeds_are_laid_side_by_side_up_to_the_first_end(tmp_path: Path) -> None:
+    """Also where the seed that ended first has more evaluations than the others."""
+    for seed, marks in {1: (1000, 2000, 3000), 2: (250, 500, 750, 1000, 1250)}.items():
+        run = a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}")
+        lines = [f"{mark},random,{mark / 10_000},0.02,0,400" for mark in marks]
+        header = "decisions,opponent,win_rate,margin_of_error,margin,hands"
+        (run / "evaluations.csv").write_text("\n".join([header, *lines]), encoding="utf-8")
+    (training,) = compare([tmp_path / "many"]).trainings
+    (point,) = training.rates["random"]
+    assert (point.decisions, point.value) == (1000, pytest.approx(0.1))
+    assert training.finals["random"] == [0.1, 0.1]
 
 
 def test_compare_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,10 +24,16 @@ from ...common.serialization import data_frame
 from ...common.typing import Array, JsonObject
 from ...evaluation.formats import in_columns
 from ...evaluation.reports import charts
-from ...evaluation.statistics import Estimate, difference_of_means, mean_of
+from ...evaluation.statistics import (
+    Estimate,
+    difference_of_means,
+    mean_of,
+    probability_of_improvement,
+)
 from ..callbacks.evaluation import ITSELF
 from ..callbacks.report_files import EVALUATIONS, LEARNING, TABLE
 from ..folder import SETTINGS
+from .budgets import ended_early
 
 if TYPE_CHECKING:
     import pandas
@@ -55,23 +61,36 @@ class ComparedTraining(Struct, frozen=True, kw_only=True, dict=True):
     """Win rates by opponent."""
     learning: dict[str, list[Point]]
     """Metrics of the iterations by name."""
-    evaluated_seeds: int
+    ends: dict[str, float]
+    """Decisions of the last evaluated checkpoint by seed, of those that have one."""
     finals: dict[str, list[float]]
-    """By opponent, the last win rate of each seed."""
+    """By opponent, the win rate of each seed in the last point of `rates`."""
+
+    @property
+    def evaluated_seeds(self) -> int:
+        return len(self.ends)
 
     @property
     def last(self) -> dict[str, Point]:
-        """Win rates of the last checkpoint."""
-        ends = {opponent: points[-1] for opponent, points in self.rates.items() if points}
+        """Win rates of the last checkpoint that all seeds have, against those whom all have met."""
+        ends = {
+            opponent: points[-1]
+            for opponent, points in self.rates.items()
+            if points and len(self.finals[opponent]) == self.evaluated_seeds
+        }
         last = max((point.decisions for point in ends.values()), default=0.0)
         return {opponent: point for opponent, point in ends.items() if point.decisions == last}
 
     @property
     def evaluated_after(self) -> str:
-        """Decisions of the last evaluated checkpoint, and the number of its seeds."""
+        """Decisions of `last`, the number of its seeds, and those that ended before the others."""
         decisions = next((f"{point.decisions:,.0f}" for point in self.last.values()), "–")
-        seeds = len(self.folders)
-        return f"{decisions} ({self.evaluated_seeds} of {seeds} seeds)" if seeds > 1 else decisions
+        if len(self.folders) == 1:
+            return decisions
+        longest = max(self.ends.values(), default=0.0)
+        early = [name for name, end in self.ends.items() if ended_early(end, longest)]
+        ended = f"; {', '.join(early)} ended there, others after {longest:,.0f}" if early else ""
+        return f"{decisions} ({self.evaluated_seeds} of {len(self.folders)} seeds{ended})"
 
 
 class Improvement(Struct, frozen=True, kw_only=True):
@@ -83,7 +102,7 @@ class Improvement(Struct, frozen=True, kw_only=True):
     interval where both have several, else over hands."""
     probability: Estimate | None
     """That a seed of it wins more than a seed of the first, the mean over opponents (Agarwal and
-    others 2021, as rliable), with a bootstrap interval over seeds; None without several seeds."""
+    others 2021, as rliable); None without several seeds."""
 
 
 class Comparison(Struct, frozen=True, dict=True):
@@ -237,9 +256,6 @@ class Comparison(Struct, frozen=True, dict=True):
         return header, rows
 
 
-_RESAMPLES = 2000
-
-
 def _improvement(training: ComparedTraining, first: ComparedTraining) -> Improvement:
     opponents = [name for name in training.last if name in first.last]
     differences: dict[str, Estimate] = {}
@@ -252,22 +268,10 @@ def _improvement(training: ComparedTraining, first: ComparedTraining) -> Improve
         else:
             differences[name] = difference_of_means(training.finals[name], first.finals[name])
     probability = None
-    several = min(training.evaluated_seeds, first.evaluated_seeds) > 1
-    opponents = [
-        name
-        for name in opponents
-        if all(len(one.finals[name]) == one.evaluated_seeds for one in (training, first))
-    ]
-    if several and opponents:
-        wins = np.mean(
-            [_win_matrix(training.finals[name], first.finals[name]) for name in opponents], axis=0
-        )
-        # All results of a seed are drawn together, since opponents meet the same network.
-        rng = np.random.default_rng(0)
-        rows, columns = (rng.integers(n, size=(_RESAMPLES, n)) for n in wins.shape)
-        means = wins[rows[:, :, None], columns[:, None, :]].mean(axis=(1, 2))
-        low, high = np.quantile(means, (0.025, 0.975)).tolist()
-        probability = Estimate(float(wins.mean()), low, high)
+    if opponents and min(training.evaluated_seeds, first.evaluated_seeds) > 1:
+        # All results of a seed are one observation, since opponents meet the same network.
+        wins = [_win_matrix(training.finals[name], first.finals[name]) for name in opponents]
+        probability = probability_of_improvement(np.mean(wins, axis=0))
     return Improvement(training=training.name, differences=differences, probability=probability)
 
 
@@ -308,41 +312,54 @@ def _load_training(text: str) -> ComparedTraining:
         raise ValueError(f"{folder}: is no run: there is no {SETTINGS} in it, nor in its seeds")
     win_rates = [_load_win_rates(run) for run in runs]
     opponents = dict.fromkeys(opponent for rates in win_rates for opponent in rates)
+    curves_of = {name: [rates.get(name, []) for rates in win_rates] for name in opponents}
     metrics = [_load_metrics(run) for run in runs]
     metric_names = dict.fromkeys(metric for curves in metrics for metric in curves)
     return ComparedTraining(
         name=name if str(folder) != text else folder.name,
         folders=tuple(runs),
         settings=read_yaml_mapping(runs[0] / SETTINGS),
-        evaluated_seeds=sum(map(bool, win_rates)),
+        ends={
+            run.name: max(points[-1].decisions for points in rates.values())
+            for run, rates in zip(runs, win_rates, strict=True)
+            if rates
+        },
         finals={
-            name: [rates[name][-1].value for rates in win_rates if rates.get(name)]
-            for name in opponents
+            name: [point.value for point in aligned(curves)[-1]]
+            for name, curves in curves_of.items()
         },
-        rates={
-            name: mean_curve([rates.get(name, []) for rates in win_rates]) for name in opponents
-        },
+        rates={name: mean_curve(curves) for name, curves in curves_of.items()},
         learning={
             name: mean_curve([curves.get(name, []) for curves in metrics]) for name in metric_names
         },
     )
 
 
-def mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:
-    """The mean of the seeds' curves with intervals over seeds; a single curve as it is.
+def aligned(curves: Sequence[Sequence[Point]]) -> list[list[Point]]:
+    """The points of the seeds' curves side by side, as far as all of them go.
 
-    A run that ended early has fewer points; each is averaged with the points of the others that
-    are nearest in decisions.
+    Each point of the curve with the fewest is beside the points of the others that are nearest in
+    decisions. A curve without points is left out.
     """
+    curves = [curve for curve in curves if curve]
+    end = min((curve[-1].decisions for curve in curves), default=0.0)
+    common = [curve[: 1 + curve.index(_nearest(curve, end))] for curve in curves]
+    return [
+        [_nearest(curve, target.decisions) for curve in common]
+        for target in min(common, key=len, default=[])
+    ]
+
+
+def _nearest(curve: Sequence[Point], decisions: float) -> Point:
+    return min(curve, key=lambda point: abs(point.decisions - decisions))
+
+
+def mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:
+    """The mean of the `aligned` curves with intervals over seeds; a single curve as it is."""
     if len(curves) == 1:
         return [*curves[0]]
-    curves = [curve for curve in curves if curve]
     means = []
-    for target in min(curves, key=len, default=[]):
-        points = [
-            min(curve, key=lambda point: abs(point.decisions - target.decisions))
-            for curve in curves
-        ]
+    for points in aligned(curves):
         mean = mean_of([point.value for point in points])
         decisions = fmean(point.decisions for point in points)
         means.append(Point(decisions, mean.value, mean.margin_of_error))
