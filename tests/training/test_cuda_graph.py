@@ -40,14 +40,15 @@ class Graph:
     def replay(self) -> None:
         self.replays += 1
         capture = next(each for each in captures if each.graph is self)
-        capture.output.copy_(total(*capture.inputs))
+        capture.values.copy_(torch.stack([*total(*capture.inputs).values()]))
 
 
 captures: list[Any] = []
 
 
-def total(pair: tuple[Tensor, Tensor], factor: Tensor, is_odd: bool) -> Tensor:
-    return (pair[0] + pair[1]) * factor + is_odd
+def total(pair: tuple[Tensor, Tensor], factor: Tensor, is_odd: bool) -> dict[str, Tensor]:
+    sums = (pair[0] + pair[1]).sum()
+    return {"total": sums * factor + is_odd, "sum": sums}
 
 
 @pytest.fixture
@@ -73,7 +74,8 @@ def test_graph_gives_each_call_its_own_inputs_and_output(function: GraphedFuncti
     outputs = []
     for k in range(CALLS_BEFORE + 3):
         outputs.append(function((torch.full((2,), k), torch.ones(2)), torch.tensor(2.0), False))
-    assert [output.tolist() for output in outputs] == [[2.0 * k + 2] * 2 for k in range(6)]
+    shown = [{name: each.item() for name, each in output.items()} for output in outputs]
+    assert shown == [{"total": 4.0 * k + 4, "sum": 2.0 * k + 2} for k in range(6)]
     assert [graph.replays for graph in Graph.made] == [3]
 
 
@@ -81,7 +83,7 @@ def test_other_shapes_and_values_get_graphs_of_their_own(function: GraphedFuncti
     for size, is_odd in ((2, False), (3, False), (2, True)):
         for _ in range(CALLS_BEFORE + 1):
             output = function((torch.ones(size), torch.ones(size)), torch.tensor(1.0), is_odd)
-            assert output.tolist() == [2.0 + is_odd] * size
+            assert output["total"].item() == 2.0 * size + is_odd
     assert [graph.replays for graph in Graph.made] == [1, 1, 1]
 
 
@@ -91,12 +93,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
 
     def as_graph(
-        self: CpuTrainingBackend, function: Callable[..., Tensor]
-    ) -> Callable[..., Tensor]:
+        self: CpuTrainingBackend, function: Callable[..., dict[str, Tensor]]
+    ) -> Callable[..., dict[str, Tensor]]:
         place = len(counts)
         counts.append(0)
 
-        def call(*inputs: Any) -> Tensor:
+        def call(*inputs: Any) -> dict[str, Tensor]:
             counts[place] += 1
             return function(*inputs)
 

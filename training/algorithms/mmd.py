@@ -15,7 +15,6 @@ Collection, critic and EMA are those of PPO.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -29,7 +28,6 @@ class MMD(PPO):
 
     settings_kind = MMDSettings
     settings: MMDSettings
-    loss_metrics = ("policy_loss", "value_loss", "entropy", "approx_kl")
 
     def _ref_log_probs(self, samples: RolloutSamples) -> Tensor:
         """Log probabilities of the policy before the iteration."""
@@ -37,7 +35,7 @@ class MMD(PPO):
 
     def _loss(
         self, batch: RolloutSamples, ent_coef: float, ref_log_probs: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """The three terms above and the value loss of a minibatch, and its metrics."""
         assert ref_log_probs is not None
         settings = self.settings
@@ -52,6 +50,10 @@ class MMD(PPO):
         kl = mean_kl(probs, log_probs, ref_log_probs)
         loss = policy_loss - ent_coef * entropy + kl / settings.step_size
         loss = loss + settings.vf_coef * value_loss
-        with torch.no_grad():
-            metrics = torch.stack([policy_loss, value_loss, entropy, kl])
+        metrics = {
+            "policy_loss": policy_loss.detach(),
+            "value_loss": value_loss.detach(),
+            "entropy": entropy.detach(),
+            "approx_kl": kl.detach(),
+        }
         return loss, metrics

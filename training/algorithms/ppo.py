@@ -14,7 +14,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -62,14 +61,6 @@ class PPO(Trainer):
 
     settings_kind = PPOSettings
     several_ranks = True
-    loss_metrics: ClassVar[tuple[str, ...]] = (
-        "policy_loss",
-        "value_loss",
-        "entropy",
-        "approx_kl",
-        "clip_fraction",
-    )
-    """Names of the metrics that `_loss` returns."""
 
     def __init__(
         self, settings: PPOSettings, device: str = "cpu", ranks: Ranks = SINGLE_RANK
@@ -102,7 +93,7 @@ class PPO(Trainer):
     def from_settings(cls, settings: PPOSettings, ranks: Ranks = SINGLE_RANK) -> PPO:
         return cls(settings, torch_device(settings, games=True), ranks)
 
-    def _make_update(self) -> Callable[..., Tensor]:
+    def _make_update(self) -> Callable[..., dict[str, Tensor]]:
         # Ranks exchange gradients, which a graph cannot capture.
         if self.ranks.is_only:
             return self.backend.as_graph(self._update_minibatch)
@@ -146,20 +137,19 @@ class PPO(Trainer):
         n_minibatches = max(1, round(n_samples / settings.batch_size))
         n_minibatches = self.ranks.minimum(min(n_minibatches, n_samples // 2))
         if not n_minibatches:
-            names = [*self.loss_metrics, "grad_norm", "explained_variance"]
-            return {**dict.fromkeys(names, 0.0), **schedules}
+            return schedules
         ref_log_probs = self._ref_log_probs(samples)
         # At first only the critic learns: a new critic would spoil a policy from `init`.
         critic_only = progress < settings.critic_warmup
         weight = self.backend.scalar(ent_coef)
-        updates: list[Tensor] = []
+        updates: list[dict[str, Tensor]] = []
         for _ in range(settings.n_epochs):
             permutation = self.backend.permutation(self.rng, n_samples)
             for rows in torch.tensor_split(permutation, n_minibatches):
                 reference = None if ref_log_probs is None else ref_log_probs[rows]
                 minibatch = samples.minibatch(rows)
                 updates.append(self._learn(minibatch, weight, reference, critic_only))
-        return {**self._mean_metrics(updates, samples.returns), **schedules}
+        return {**_mean_metrics(updates, samples.returns), **schedules}
 
     def _update_minibatch(
         self,
@@ -167,8 +157,8 @@ class PPO(Trainer):
         ent_coef: float,
         ref_log_probs: Tensor | None,
         critic_only: bool,
-    ) -> Tensor:
-        """Take one step of the optimizer on a minibatch; returns its metrics and gradient norm."""
+    ) -> dict[str, Tensor]:
+        """Take one step of the optimizer on a minibatch; returns its metrics."""
         network = self.network
         loss, metrics = self._loss(batch, ent_coef, ref_log_probs)
         self.optimizer.zero_grad(set_to_none=True)
@@ -180,11 +170,11 @@ class PPO(Trainer):
         grad_norm = nn.utils.clip_grad_norm_(network.parameters(), self.settings.max_grad_norm)
         self.optimizer.step()
         self._update_ema()
-        return torch.cat([metrics, grad_norm.reshape(1)])
+        return {**metrics, "grad_norm": grad_norm}
 
     def _loss(
         self, batch: RolloutSamples, ent_coef: float, ref_log_probs: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Clipped policy loss, value loss and entropy bonus of a minibatch, and its metrics."""
         settings = self.settings
         logits, values = self._evaluate(batch)
@@ -203,10 +193,14 @@ class PPO(Trainer):
         if ref_log_probs is not None:
             loss = loss + settings.kl_coef * mean_kl(probs, log_probs, ref_log_probs)
         with torch.no_grad():
-            clip_fraction = ((ratio - 1).abs() > settings.clip_range).float().mean()
-            # The estimator k3 of http://joschu.net/blog/kl-approx.html: never negative.
-            approx_kl = ((ratio - 1) - log_ratio).mean()
-            metrics = torch.stack([policy_loss, value_loss, entropy, approx_kl, clip_fraction])
+            metrics = {
+                "policy_loss": policy_loss.detach(),
+                "value_loss": value_loss.detach(),
+                "entropy": entropy.detach(),
+                # The estimator k3 of http://joschu.net/blog/kl-approx.html: never negative.
+                "approx_kl": ((ratio - 1) - log_ratio).mean(),
+                "clip_fraction": ((ratio - 1).abs() > settings.clip_range).float().mean(),
+            }
         return loss, metrics
 
     def _evaluate(self, batch: RolloutSamples) -> tuple[Tensor, Tensor]:
@@ -235,16 +229,6 @@ class PPO(Trainer):
             self.ema_network.parameters(), self.network.parameters(), strict=True
         ):
             ema_param.lerp_(param, weight)
-
-    def _mean_metrics(self, updates: Sequence[Tensor], returns: Tensor) -> dict[str, float]:
-        # Copied together: a copy for each update would wait for the device each time.
-        means = torch.stack([*updates]).double().cpu().numpy().mean(axis=0).tolist()
-        metrics = dict(zip((*self.loss_metrics, "grad_norm"), means, strict=True))
-        variance = float(returns.std()) ** 2
-        metrics["explained_variance"] = (
-            1 - metrics["value_loss"] / variance if variance > 0 else 0.0
-        )
-        return metrics
 
     def _check_finite(self, metrics: Mapping[str, float]) -> None:
         """Stop at NaN, before it is saved in a state or a checkpoint."""
@@ -310,6 +294,17 @@ def _compile_all() -> None:
 
 def _linear_schedule(start: float, end: float, progress: float) -> float:
     return start + (end - start) * min(1.0, progress)
+
+
+def _mean_metrics(updates: Sequence[Mapping[str, Tensor]], returns: Tensor) -> dict[str, float]:
+    """Means of the metrics over all updates, and the critic's explained variance."""
+    # Copied together: a copy for each update would wait for the device each time.
+    table = torch.stack([torch.stack([*update.values()]) for update in updates])
+    means = table.double().cpu().numpy().mean(axis=0).tolist()
+    metrics = dict(zip(updates[0], means, strict=True))
+    variance = float(returns.std()) ** 2
+    metrics["explained_variance"] = 1 - metrics["value_loss"] / variance if variance > 0 else 0.0
+    return metrics
 
 
 def masked_log_softmax(logits: Tensor, action_masks: Tensor) -> Tensor:

@@ -80,7 +80,9 @@ class CpuTrainingBackend(_TorchDevice):
         """A number as a function takes it that `as_graph` returns."""
         return value
 
-    def as_graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def as_graph(
+        self, function: Callable[..., dict[str, Tensor]]
+    ) -> Callable[..., dict[str, Tensor]]:
         """The function, which may launch its kernels on a GPU all at once."""
         return function
 
@@ -140,7 +142,9 @@ class CudaTrainingBackend(_TorchDevice):
     def scalar(self, value: float) -> Any:
         return torch.tensor(value, dtype=torch.float32, device=self.device)
 
-    def as_graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def as_graph(
+        self, function: Callable[..., dict[str, Tensor]]
+    ) -> Callable[..., dict[str, Tensor]]:
         return GraphedFunction(function) if self.device.type == "cuda" else function
 
 

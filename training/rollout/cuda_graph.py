@@ -1,4 +1,7 @@
-"""Functions of tensors as CUDA graphs: a hundred kernels are launched at once, not one by one."""
+"""Functions of tensors as CUDA graphs: a hundred kernels are launched at once, not one by one.
+
+They return scalars by name.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,21 @@ _CALLS_BEFORE = 3
 class _Capture:
     """A captured call: its graph, and the memory that it reads and writes."""
 
-    def __init__(self, function: Callable[..., Tensor], inputs: list[Any]) -> None:
+    def __init__(self, function: Callable[..., dict[str, Tensor]], inputs: list[Any]) -> None:
         self.inputs = [_copied(each) for each in inputs]
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
-            self.output = function(*self.inputs)
+            output = function(*self.inputs)
+            # One tensor, which a replay copies at once.
+            self.values = torch.stack([*output.values()])
+        self.names = tuple(output)
 
-    def replay(self, inputs: list[Any]) -> Tensor:
+    def replay(self, inputs: list[Any]) -> dict[str, Tensor]:
         for own, new in zip(self.inputs, inputs, strict=True):
             for target, source in zip(_tensors(own), _tensors(new), strict=True):
                 target.copy_(source)
         self.graph.replay()
-        return self.output.clone()
+        return dict(zip(self.names, self.values.clone(), strict=True))
 
 
 class GraphedFunction:
@@ -36,13 +42,13 @@ class GraphedFunction:
     change tensors in place. The first calls of each kind run as they are, later ones are replays.
     """
 
-    def __init__(self, function: Callable[..., Tensor]) -> None:
+    def __init__(self, function: Callable[..., dict[str, Tensor]]) -> None:
         self._function = function
         self._calls: dict[object, int] = {}
         self._captures: dict[object, _Capture] = {}
         self._stream = torch.cuda.Stream()
 
-    def __call__(self, *inputs: Any) -> Tensor:
+    def __call__(self, *inputs: Any) -> dict[str, Tensor]:
         kind = tuple(map(_kind, inputs))
         self._calls[kind] = self._calls.get(kind, 0) + 1
         if self._calls[kind] <= _CALLS_BEFORE:
@@ -51,7 +57,7 @@ class GraphedFunction:
             self._captures[kind] = _Capture(self._function, [*inputs])
         return self._captures[kind].replay([*inputs])
 
-    def _call_beside(self, inputs: Any) -> Tensor:
+    def _call_beside(self, inputs: Any) -> dict[str, Tensor]:
         """Call on a stream of its own, as captures do."""
         current = torch.cuda.current_stream()
         self._stream.wait_stream(current)
