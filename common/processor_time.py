@@ -45,7 +45,7 @@ def start_helper(process: subprocess.Popen[bytes]) -> None:
 
 def wait_for_helper(process: subprocess.Popen[bytes]) -> int:
     """Wait for a process of `start_helper`; returns its exit status."""
-    if sys.platform != "win32" and process.returncode is None:
+    if sys.platform == "linux" and process.returncode is None:
         with suppress(OSError):  # another thread has waited for it
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     with helpers_end():
@@ -90,7 +90,7 @@ def _descendants(process: int) -> Iterator[int]:
 
 
 def _has_children() -> bool:
-    if not sys.platform.startswith("linux"):
+    if sys.platform != "linux":
         return False
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -101,6 +101,8 @@ def _has_children() -> bool:
 
 def _seconds_of(process: int) -> float:
     """Seconds of a process and of the children that it has waited for."""
+    if sys.platform == "win32":
+        return 0.0
     try:
         text = (_PROCESSES / str(process) / "stat").read_text()
     except OSError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -41,5 +42,5 @@ def _take_place() -> None:
     own = _counts[place : place + 1]
 
 
-if hasattr(os, "register_at_fork"):
+if sys.platform != "win32":
     os.register_at_fork(after_in_child=_take_place)
