@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from ...common.markup import html_text
 from ...engine.rules import Rules
 from ..formats import number_with_interval, percent_with_interval
@@ -12,8 +10,7 @@ from . import charts, plots
 from .text import Table, origin_of, tables_of, title_of
 
 
-def as_html(result: Result, rules: Rules, replays: str = "") -> str:
-    """The report; `replays` is the address of a page with hands to look at."""
+def as_html(result: Result, rules: Rules) -> str:
     ladder = result.ladder
     heading = "Ladder" if ladder is not None else f"{result.agents[0]} in the arena"
     parts = [
@@ -21,9 +18,6 @@ def as_html(result: Result, rules: Rules, replays: str = "") -> str:
         f'<p class="soft">{html_text(title_of(result))}.</p>',
     ]
     parts += [f'<p class="note">{html_text(note)}</p>' for note in result.notes]
-    if replays:
-        about = "Replays: the worst deals, and the least likely cards"
-        parts.append(f'<p><a href="{html_text(quote(replays))}">{about}</a></p>')
     if ladder is not None:
         rows = ladder.ranked()
         parts += ["<h2>Ratings</h2>", charts.card(plots.intervals(rows, 1000.0, "", "Elo", 0))]

@@ -39,11 +39,11 @@ def notable_hands(
 ) -> list[NotableHand]:
     """The hands of an agent's worst deals, worst first, then those with the least likely cards.
 
-    Of each kind there are at most `most`, among the first 2,000 hands. Those against itself, in
-    which it wins what it loses, are left out.
+    Of each kind there are at most `most`, among the agent's first 2,000 hands. Those against
+    itself, in which it wins what it loses, are left out.
     """
-    records = records[:MAX_HANDS]
-    numbers = [n for n, record in enumerate(records) if len({*_players(record)}) > 1]
+    numbers = [n for n, record in enumerate(records) if opponent_of(record, agent) is not None]
+    numbers = numbers[:MAX_HANDS]
     deals = Counter[Hashable]()
     for number in numbers:
         record = records[number]
@@ -66,17 +66,22 @@ def notable_hands(
     ]
 
 
-def _players(record: GameRecord) -> list[str]:
-    return cast("list[str]", record.meta["players"])
+def opponent_of(record: GameRecord, agent: str) -> str | None:
+    """Whom an agent meets in a hand; None if it is not there, or meets itself."""
+    players = record.meta.get("players")
+    if not isinstance(players, list):
+        return None
+    others = [str(player) for player in cast("list[object]", players) if player != agent]
+    return others[0] if len(others) == 1 and agent in players else None
 
 
 def _seat(record: GameRecord, agent: str) -> int:
-    return _players(record).index(agent)
+    return cast("list[str]", record.meta["players"]).index(agent)
 
 
 def _deal(record: GameRecord, agent: str) -> Hashable:
     """What the two hands of a deal, with the seats exchanged, have in common."""
-    return record.seed, record.number, record.deal, _players(record)[1 - _seat(record, agent)]
+    return record.seed, record.number, record.deal, opponent_of(record, agent)
 
 
 def _margin(record: GameRecord, agent: str) -> int:

@@ -10,11 +10,12 @@ import pytest
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent
 from german_whist.cli import main
-from german_whist.engine.records import GameRecord
+from german_whist.engine.records import GameRecord, write_records
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.tournament import evaluate
 from german_whist.table.review import hands as looking
-from german_whist.table.review.hands import NotableHand, notable_hands
+from german_whist.table.review.hands import notable_hands
+from support import random_hand
 
 
 @pytest.fixture(scope="module")
@@ -36,34 +37,47 @@ def test_hands_of_the_worst_deals_come_first(records: list[GameRecord]) -> None:
     assert hands[0].deal_payoff == min(deals.values())
 
 
-def test_deals_against_itself_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_deals_against_itself_are_left_out() -> None:
     lines: list[str] = []
     rules = load_rules("small-last")
     evaluate("threshold", ["threshold", "random"], rules, hands=4, records=lines.append)
-    records = [GameRecord.from_line(line) for line in lines]
-    hands = notable_hands(records, "threshold", None)
+    hands = notable_hands([GameRecord.from_line(line) for line in lines], "threshold", None)
     assert sorted(hand.number for hand in hands) == [5, 6, 7, 8]
-    words = ["evaluate", "threshold", "--against", "threshold", "--replays", "hands.html"]
-    assert main(words) == 2
-    assert "threshold meets itself alone" in capsys.readouterr().err
 
 
-def test_evaluation_keeps_no_more_hands_than_are_looked_at(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_hands_of_others_are_neither_shown_nor_counted(
+    records: list[GameRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counts: list[int] = []
-
-    def count(records: list[GameRecord], *_: object) -> list[NotableHand]:
-        counts.append(len(records))
-        return []
-
     monkeypatch.setattr(looking, "MAX_HANDS", 6)
-    monkeypatch.setattr(looking, "notable_hands", count)
-    words = ["evaluate", "threshold", "--against", "random", "--hands", "10"]
-    for records in ([], ["--records", str(tmp_path / "hands.jsonl")]):
-        assert main([*words, *records, "--replays", str(tmp_path / "hands.html")]) == 0
-    assert counts == [6, 6]
-    assert len((tmp_path / "hands.jsonl").read_text().splitlines()) == 10
+    others = [random_hand("small-last", n, players=["ann", "bob"]) for n in range(4)]
+    others.append(random_hand("small-last", 5))
+    hands = notable_hands([*others, *records], "champion", None)
+    assert sorted(hand.number for hand in hands) == [6, 7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["threshold"], "name its file by --html"),
+        (["threshold", "--html", "page.html"], "threshold meets nobody else in these hands"),
+        (["random", "--html", "page.html"], "one of their players, who are ann, bob, threshold"),
+        (["ann=threshold", "--html", "page.html"], "ann plays classic and draft in these hands"),
+        (["ann=threshold", "--html", "page.html", "--seat", "0"], "choose a hand by --hand"),
+        (["ann=threshold", "--html", "page.html", "--analyse"], "choose a hand by --hand"),
+    ],
+)
+def test_notable_refuses_what_it_cannot_show(
+    words: list[str], message: str, tmp_path: Path, whist: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hands = [
+        random_hand("classic", 1, players=["threshold", "threshold"]),
+        random_hand("classic", 1, players=["ann", "bob"]),
+        random_hand("draft", 1, players=["ann", "bob"]),
+    ]
+    write_records(tmp_path / "hands.jsonl", hands)
+    assert message in whist("replay", "hands.jsonl", "--notable", *words, status=2).err
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_least_likely_card_is_the_policys_of_the_foreplay(records: list[GameRecord]) -> None:
@@ -82,20 +96,18 @@ def test_least_likely_card_is_the_policys_of_the_foreplay(records: list[GameReco
         assert other >= probability - 1e-3
 
 
-def test_evaluation_writes_replays_that_its_report_links(
+def test_notable_hands_of_an_evaluation_are_a_page(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "out").mkdir()
     words = ["evaluate", "champion", "--against", "random", "--rules", "small-last"]
-    words += ["--hands", "6", "--html", "report.html", "--replays", "out/hands.html"]
-    assert main(words) == 0
+    assert main([*words, "--hands", "6", "--records", "hands.jsonl"]) == 0
+    assert main(["replay", "hands.jsonl", "--notable", "champion", "--html", "hands.html"]) == 0
     page = browser.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto((tmp_path / "report.html").as_uri())
-    page.get_by_role("link", name="Replays").click()
+    page.goto((tmp_path / "hands.html").as_uri())
     page.locator(".policies").wait_for()
     hands = page.get_by_label("Hand", exact=True)
     page.get_by_label("Order of the hands").select_option("unlikely")

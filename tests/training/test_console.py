@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-import shlex
 import sys
 import time
-from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -210,17 +208,6 @@ def shapes(picture: str, shape: str) -> list[list[tuple[float, float]]]:
         [(float(x), float(y)) for x, y in (pair.split(",") for pair in line.split())]
         for line in re.findall(rf'<{shape} points="(.*?)"', picture)
     ]
-
-
-def test_report_links_replays_that_exist(tmp_path: Path) -> None:
-    page = page_of(tmp_path, [], [])
-    words = ["german-whist", "evaluate", str(tmp_path / "my <run>"), "--against", "threshold"]
-    words += ["--replays", str(tmp_path / "my <run>" / "replays.html")]
-    (command,) = re.findall("<code>(.*?)</code>", page)
-    assert shlex.split(unescape(command)) == words
-    assert 'href="replays.html"' not in page
-    (tmp_path / "my <run>" / "replays.html").touch()
-    assert '<a href="replays.html">' in page_of(tmp_path, [], [])
 
 
 def test_report_draws_evaluations_to_scale(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from .base import Callback, TrainingRun
 from .evaluation import ITSELF, RESULT_COLUMNS, result_row
 
 TABLE, EVALUATIONS, REPORT = "progress.csv", "evaluations.csv", "report.html"
-REPLAYS = "replays.html"
 LEARNING = (
     ("entropy", "entropy of the policy, in nats"),
     ("explained_variance", "fraction of the returns' variance that the critic explains"),
@@ -55,14 +53,6 @@ def write_report(
             f"<p class='soft'>Each row is of the checkpoint {html_text(checkpoint)}, "
             f"its decisions written with twelve digits. Endgame: {html_text(endgame)}.</p>"
         )
-    replays = path.with_name(REPLAYS)
-    title = f'<a href="{REPLAYS}">Replays</a>' if replays.exists() else "Replays"
-    words = ["evaluate", str(path.parent), "--against", "threshold", "--replays", str(replays)]
-    command = shlex.join(["german-whist", *words])
-    parts.append(
-        f"<p>{title} of the worst deals, and of the least likely cards: "
-        f"<code>{html_text(command)}</code> writes them.</p>"
-    )
     plots: list[str] = []
     for key, about in LEARNING:
         points = [(row["decisions"], row[key]) for row in rows if key in row]

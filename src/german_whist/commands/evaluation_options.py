@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import sys
 from collections.abc import Callable, Iterator
@@ -28,7 +27,7 @@ from ..evaluation.results import EveryHandForfeited, Result
 from ..evaluation.schedule import RecordWriter
 from .worker_options import add_worker_options, worker_options
 
-_FILES = ("resume", "json", "csv", "records", "html", "markdown", "replays")
+_FILES = ("resume", "json", "csv", "records", "html", "markdown")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -127,19 +126,15 @@ def arena_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 @contextmanager
-def records_into(
-    path: Path | None, keep: RecordWriter | None = None
-) -> Iterator[RecordWriter | None]:
-    """A writer of game records to `keep` and to a file that is complete or does not exist."""
+def records_into(path: Path | None) -> Iterator[RecordWriter | None]:
+    """A writer of game records to a file that is complete or does not exist."""
     if path is None:
-        yield keep
+        yield None
         return
     with atomic_write(path.absolute(), "w") as file:
         faults: list[OSError] = []
 
         def write(line: str) -> None:
-            if keep is not None:
-                keep(line)
             if faults:
                 return
             try:
@@ -206,7 +201,7 @@ def report(
     writers: dict[str, Callable[[], str]] = {
         "json": result.text,
         "csv": lambda: as_csv(result),
-        "html": lambda: as_html(result, rules, _link(arguments)),
+        "html": lambda: as_html(result, rules),
         "markdown": lambda: as_markdown(
             result, heading or f"{result.agents[0]} in the arena", about
         ),
@@ -228,14 +223,6 @@ def report(
     for message in messages:
         print(message, file=sys.stderr)
     return status
-
-
-def _link(arguments: argparse.Namespace) -> str:
-    """Where the page of replays lies, from the report; empty without one."""
-    replays: Path | None = getattr(arguments, "replays", None)
-    return (
-        "" if replays is None else Path(os.path.relpath(replays, arguments.html.parent)).as_posix()
-    )
 
 
 def _show_traces(result: Result, agent: str) -> None:

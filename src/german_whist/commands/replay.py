@@ -3,7 +3,7 @@
 
 FILE is written by `evaluate --records`, or saved from the table. With --analyse every decision is
 valued, the endgame exactly and the rest by search; with --html the hand is written as one page
-that opens in any browser.
+that opens in any browser. --notable writes a page of several hands, from which one is chosen.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..agents.networks.policy import NetworkAgent
+from ..agents.registry import make_agent, parse_agent_name
 from ..common.files import check_writable, write_file
 from ..common.progress import Progress
 from ..engine.records import GameRecord, read_records
@@ -32,6 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hand", type=int, default=1, metavar="N", help="number of the hand (default: 1)"
     )
     which.add_argument("--list", action="store_true", help="list the hands of the file")
+    which.add_argument(
+        "--notable",
+        metavar="AGENT",
+        help="with --html: the hands of this agent's worst deals and those with its least likely "
+        "cards, with what its network thinks of them",
+    )
     parser.add_argument(
         "--analyse", action="store_true", help="value each decision, and mark mistakes"
     )
@@ -59,11 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
     analyses = arguments.analyse or arguments.search or arguments.network
     if arguments.list and (analyses or arguments.html):
         raise ValueError("--list only lists the hands: choose one with --hand to see more of it")
+    if arguments.notable is not None:
+        if arguments.html is None:
+            raise ValueError("--notable makes a page of many hands: name its file by --html")
+        if analyses or arguments.seat != "both":
+            raise ValueError(
+                "--notable shows both hands and what the agent's network thinks of them: choose a "
+                "hand by --hand to value its decisions, or to see it from one seat"
+            )
     if arguments.html is not None:
         check_writable(arguments.html)
     records = good_records(arguments.file)
     if arguments.list:
         print("\n".join(_listed(records)))
+        return 0
+    if arguments.notable is not None:
+        write_file(arguments.html, _notable_page(records, arguments.notable))
+        print(f"wrote {arguments.html}", file=sys.stderr)
         return 0
     number: int = arguments.hand
     if not 1 <= number <= len(records):
@@ -86,6 +106,31 @@ def run(arguments: argparse.Namespace) -> int:
     for line in replay_lines(make_replay(record), analysis, seat):
         console.print(sentence(line), soft_wrap=True)
     return 0
+
+
+def _notable_page(records: list[GameRecord], agent: str) -> str:
+    """The page of an agent's hands that are worth a look."""
+    from ..table.browser.saved_replay import hands_page
+    from ..table.review.hands import notable_hands, opponent_of
+    from ..table.review.replay import player_names
+
+    name, source = parse_agent_name(agent)
+    own = [record for record in records if opponent_of(record, name) is not None]
+    if not own:
+        players = {player for record in records for player in player_names(record)}
+        raise ValueError(
+            f"{name} meets nobody else in these hands: name one of their players, who are "
+            f"{', '.join(sorted(players))}; as NAME=AGENT where the hands have another name for it"
+        )
+    rules = own[0].rules
+    if other := next((record.rules for record in own if record.rules != rules), None):
+        raise ValueError(
+            f"{name} plays {rules.name} and {other.name} in these hands: a page is of one rule "
+            "set, so give each a file of its own"
+        )
+    policy = make_agent(source, rules)
+    hands = notable_hands(records, name, policy if isinstance(policy, NetworkAgent) else None)
+    return hands_page(name, hands)
 
 
 def good_records(path: Path) -> list[GameRecord]:
