@@ -13,7 +13,6 @@ import german_whist as gw
 from german_whist.agents.costs import CostModel
 from german_whist.engine.text.answers import parse_answer
 from german_whist.engine.text.position import observation_text, position_text, prompt
-from german_whist.three_player.records import read_three_records, record_of_three
 
 NOTHING: Any = None
 NO_VIEW = "is no view: give a View, as of game.view()"
@@ -85,10 +84,8 @@ CASES: dict[str, tuple[Any, str]] = {
     "text_of, no id": (lambda: gw.text_of([99]), "99 is not a card id"),
     "seat": (lambda: gw.Game().view(np.zeros(3)), "seat is array"),  # type: ignore[arg-type]
     "record_of": (lambda: gw.record_of(NOTHING), "None is no game: give a Game whose hand is over"),
-    "record_of_three": (lambda: record_of_three(NOTHING), "None is no game: give a ThreeGame"),
     "from_line": (lambda: gw.GameRecord.from_line(NOTHING), "is not a line of JSON"),
     "read_records": (lambda: gw.read_records(NOTHING), "the path is None, a NoneType: give that"),
-    "read_three_records": (lambda: read_three_records(NOTHING), "the path is None, a NoneType"),
     "write_records, path": (lambda: gw.write_records("", []), "the path is '', a str: give that"),
     "write_records, NUL": (lambda: gw.write_records("a\0b", []), r"the path is 'a\x00b', a str"),
     "write_records": (lambda: gw.write_records("hands", NOTHING), "None is no record: give a list"),

@@ -131,9 +131,8 @@ import sys
 sys.modules.update(dict.fromkeys({hidden!r}))
 import gymnasium
 import german_whist
-from german_whist.three_player import german_whist_three_v0
 from gymnasium.utils.env_checker import check_env
-for name in ("GermanWhist", "GermanWhistText", "GermanWhistThree"):
+for name in ("GermanWhist", "GermanWhistText"):
     env = gymnasium.make(f"german_whist/{{name}}-v0").unwrapped
     check_env(env)
     print(*env.metadata["render_modes"])
@@ -151,7 +150,7 @@ def test_gymnasiums_checker_passes_without_extras(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [modes] * 3
+    assert done.stdout.splitlines() == [modes] * 2
 
 
 def test_install_page_lists_every_extra_of_a_hint() -> None:

@@ -261,3 +261,11 @@ def test_record_with_other_tricks_is_refused() -> None:
         ThreeRecord.from_line("{")
     with pytest.raises(RecordError, match="the hand is not over"):
         record_of_three(ThreeGame(4))
+
+
+def test_arguments_of_a_wrong_type_are_refused_in_a_sentence() -> None:
+    nothing: Any = None
+    with pytest.raises((ValueError, TypeError), match="None is no game: give a ThreeGame"):
+        record_of_three(nothing)
+    with pytest.raises((ValueError, TypeError), match="the path is None, a NoneType"):
+        read_three_records(nothing)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,6 +118,33 @@ def test_the_game_of_an_environment_is_a_copy() -> None:
 def test_gymnasium_finds_nothing_wrong(mask_in_observation: bool) -> None:
     env = GermanWhistThreeEnv(mask_in_observation=mask_in_observation)
     check_env(OnlyLegal(env), skip_render_check=True)
+
+
+CHECKER = """
+import sys
+sys.modules.update(dict.fromkeys({hidden!r}))
+import gymnasium
+import german_whist.three_player
+from gymnasium.utils.env_checker import check_env
+env = gymnasium.make("german_whist/GermanWhistThree-v0").unwrapped
+check_env(env)
+print(*env.metadata["render_modes"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("hidden", "modes"),
+    [(["pygame"], "ansi rgb_array svg"), (["pygame", "PIL", "torch"], "ansi svg")],
+)
+def test_gymnasiums_checker_passes_without_extras(
+    hidden: list[str], modes: str, tmp_path: Path
+) -> None:
+    program = CHECKER.format(hidden=hidden)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{modes}\n"
 
 
 @pytest.mark.parametrize("seat", [0, 1, 2, "random"])
