@@ -14,6 +14,7 @@ import numpy as np
 
 from ...common.schema import convert
 from ...common.suggestions import not_installed
+from ...common.threads import one_torch_thread
 from ...common.trust import check_trusted
 from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.spec import spec_of
@@ -162,7 +163,8 @@ def _logits(policy: Any, observations: Array, masks: Array) -> Tensor:
 
     observation = {"observation": observations, "action_mask": masks}
     tensors, _ = policy.obs_to_tensor(observation if _gets_masks(policy) else observations)
-    with torch.no_grad():
+    # Wherever it plays: exploitability, analysis and scripts ask for few views at a time.
+    with one_torch_thread(), torch.no_grad():
         if hasattr(policy, "q_net"):
             return policy.q_net(tensors)
         return policy.get_distribution(tensors).distribution.logits

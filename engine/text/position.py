@@ -13,7 +13,7 @@ from itertools import groupby
 from ..cards import CARDS, CHOICES, RANKS, SUIT_NAMES, SUIT_SYMBOLS, Card, text_of
 from ..describe import describe
 from ..dtypes import NO_CARD, UNSEEN_CARD
-from ..rules import Rules
+from ..rules import Rules, RulesLike, load_rules
 from ..view import View, checked_view
 
 CHARACTERS = frozenset(string.printable) | frozenset(f"{SUIT_SYMBOLS}–")
@@ -31,9 +31,13 @@ _NOTATION = (
 )
 
 
-@cache
-def rules_text(rules: Rules) -> str:
+def rules_text(rules: RulesLike) -> str:
     """The rules of a set, and how to answer."""
+    return _rules_text(load_rules(rules))
+
+
+@cache
+def _rules_text(rules: Rules) -> str:
     return in_characters(f"German Whist. {describe(rules)}\n\n{_NOTATION}")
 
 

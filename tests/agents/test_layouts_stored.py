@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from agent_views import act_on, selfplay_views
 
-from german_whist import evaluate, network_inputs
+from german_whist import Game, evaluate, network_inputs
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import as_agent, make_agent
 from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv
@@ -181,3 +181,25 @@ def test_a_graph_without_metadata_needs_a_word(graph: Path, tmp_path: Path) -> N
 def test_metadata_are_checked(graph: Path, tmp_path: Path, changes: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_agent(f"onnx:{with_metadata(graph, tmp_path / 'spoilt.onnx', **changes)}")
+
+
+def test_sb3_agent_gives_torch_one_thread_in_scripts(model: str, monkeypatch: Any) -> None:
+    import torch
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+
+    agent, threads = make_agent(model), set[int]()
+    distribution = MaskableActorCriticPolicy.get_distribution
+
+    def watched(policy: Any, *args: Any, **kwargs: Any) -> Any:
+        threads.add(torch.get_num_threads())
+        return distribution(policy, *args, **kwargs)
+
+    monkeypatch.setattr(MaskableActorCriticPolicy, "get_distribution", watched)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        agent.probabilities(Game("classic", 1).view())
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert threads == {1}

@@ -10,7 +10,7 @@ import pytest
 
 from german_whist import Game, IllegalAction, View
 from german_whist.engine.cards import CARDS, KEEP, TAKE_BLIND, TAKE_HIDDEN, Card
-from german_whist.engine.rules import Rules
+from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.text.answers import parse_answer
 from german_whist.engine.text.position import (
     CHARACTERS,
@@ -410,3 +410,9 @@ def test_card_that_does_not_follow_suit_is_refused() -> None:
     others = [card for card in game.view().hand if card not in game.legal()]
     with pytest.raises(IllegalAction, match=f"does not follow suit, as {CARDS[led]} was led"):
         parse_answer(f"[{others[0]}]", game.view())
+
+
+def test_rules_text_takes_names_and_refuses_other_types() -> None:
+    assert rules_text("classic") == rules_text(load_rules("classic"))
+    with pytest.raises(ValueError, match="None is of type NoneType: rules are given as a name"):
+        rules_text(None)

@@ -294,3 +294,9 @@ def test_seeds_without_a_state_begin_unless_they_are_locked(
     assert main(words) == 2
     lock.release()
     assert "seed-1 is being trained by process" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("runs", [None, 3, "runs/a"])
+def test_compare_refuses_what_is_no_list(runs: object) -> None:
+    with pytest.raises(TypeError, match=r"runs is .*: give a list of folders"):
+        compare(runs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from ...common.files import read_yaml_mapping, suggest_path
 from ...common.markup import html_text
+from ...common.schema import short_repr
 from ...common.serialization import data_frame
 from ...common.typing import Array, JsonObject
 from ...evaluation.formats import in_columns
@@ -283,6 +284,11 @@ def _win_matrix(values: Sequence[float], others: Sequence[float]) -> Array:
 
 def compare(runs: Sequence[str | Path]) -> Comparison:
     """Compare runs and folders of runs with several seeds; `NAME=RUN` gives one a name."""
+    if isinstance(runs, (str, Path)) or not isinstance(runs, Iterable):
+        raise TypeError(
+            f"runs is {short_repr(runs)}: give a list of folders, as in "
+            'compare(["runs/a", "runs/b"])'
+        )
     trainings = [_load_training(str(run)) for run in runs]
     names = [training.name for training in trainings]
     for training in trainings:
