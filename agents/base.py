@@ -135,6 +135,14 @@ class Agent:
             if inspect.isfunction(method):
                 setattr(cls, name, _accepting_views(method))
 
+    @classmethod
+    def rules_played(cls, *parameters: str) -> tuple[Rules, ...] | None:
+        """Rule sets to which the agent is limited that a name with these parameters makes.
+
+        None means that they are unknown before it is made. Compiles nothing.
+        """
+        return None
+
     def act(self, views: Array, rng: Array) -> Array:
         """Choose an action for each view: an int64 array.
 

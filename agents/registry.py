@@ -18,33 +18,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..common.files import suggest_path
 from ..common.plugins import Entry, Registry, error_location, error_text, load_source
-from ..common.schema import short_repr
-from ..common.suggestions import suggest, type_phrase
+from ..common.suggestions import type_phrase
 from ..common.trust import check_trusted
-from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules, name_beside, solved_rules
+from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules, name_beside
 from .base import EXACT_SOLVER, OWN_POLICY, Agent, CannotPlay, LoadedAgent
 from .checkpoints import (
     WEIGHTS,
-    find_checkpoint,
     is_checkpoint,
     join_rule_names,
-    parse_rules,
-    read_card,
     resolve_rules,
 )
-from .checkpoints.bundled import CHAMPION, EARLIER_CHAMPIONS, rules_of_champion
 from .external.signatures import check_takes_views, takes_text, takes_views
+from .unknown_agent import unknown_agent
 
 Factory = Callable[..., Agent]
 ENTRY_POINTS = "german_whist.agents"
-_FILE_ENDINGS = (".py", ".jsonl", ".yaml", ".yml", ".onnx", ".pt", ".zip")
 _MODULE_AND_OBJECT = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*)(?::(.*))?", re.DOTALL)
 
 _NAME_AND_AGENT = re.compile(r"([^=:,/\\]+)=(.+)", re.DOTALL)
 _LONGEST_NAME = 40
-_LONGEST_PATH = 1000
 
 
 AGENTS = Registry(ENTRY_POINTS, "agent")
@@ -65,109 +58,128 @@ _SWITCHED = (
     f"{OWN_POLICY} if it was trained on endgames, else {EXACT_SOLVER}; endgame=exact and "
     "endgame=network choose"
 )
-# Name, class or function, description, usage (the name by default), and who plays open endings
-# (the solver by default).
-_BUILT_IN: tuple[tuple[str, ...], ...] = (
-    (
-        "random",
-        "heuristic.random:RandomAgent",
-        "any legal card, all hand long",
-        "random",
-        OWN_POLICY,
-    ),
-    ("random-exact", "heuristic.random:RandomExactAgent", "random foreplay, perfect endgame"),
-    (
-        "threshold",
-        "heuristic.threshold:ThresholdAgent",
-        "the classic rules of thumb, perfect endgame",
-    ),
-    (
-        "upcard-value",
-        "heuristic.upcard_value:UpcardValueAgent",
-        "weighs the upcard against the cost of it",
-        "upcard-value[:BONUS]",
-    ),
-    ("counting", "heuristic.counting:CountingAgent", "counts cards, voids and known cards"),
-    (
-        "flat-mc",
-        "search.flat_mc:FlatMcAgent",
-        "tries each card in determinizations",
-        "flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
-    ),
-    (
-        "ismcts",
-        "search.ismcts:IsmctsAgent",
-        "information-set Monte Carlo tree search",
-        "ismcts:1000[,voids][,playout=threshold][,exploration=NUMBER][,endgame=search] or "
-        "ismcts:5ms",
-    ),
-    ("easy", "search.levels:Easy", "rules of thumb and a short memory", "easy", OWN_POLICY),
-    ("medium", "search.levels:Medium", "a careful player who forgets", "medium", OWN_POLICY),
-    ("hard", "search.levels:hard", "search and a perfect memory"),
-    (
-        "champion",
-        "search.champion:Champion",
-        "the trained network that comes with the package",
-        "champion[:sample]",
-    ),
-    ("champion-1", "search.champion:FirstChampion", "the first champion, to measure against"),
-    (
-        "champion-2",
-        "search.champion:SecondChampion",
-        "the second champion, to measure against",
-        "champion-2[:sample]",
-    ),
-    (
-        "thinker",
-        "search.thinker:ThinkerAgent",
-        "search in determinizations, guided by the champion's networks",
-        "thinker:64[,last=TRICKS][,ahead=TRICKS][,prior=WEIGHT][,policy=PATH][,value=PATH]"
-        "[,belief=PATH] or thinker:5ms",
-    ),
-    (
-        "responder",
-        "search.responder:ResponderAgent",
-        "approximate best response to one agent, by search",
-        "responder:64,against=AGENT[,by=AGENT][,value=PATH][,ahead=TRICKS]",
-    ),
-    (
-        "nash",
-        "tabular.nash:NashAgent",
-        "the equilibrium of a small deck, such as 2x4-h2",
-        "nash[:PATH]",
-    ),
-    (
-        "network",
-        "networks.policy:NetworkAgent",
-        "a trained checkpoint, by its path alone as well",
-        "network:PATH[,sample][,endgame=exact]",
-        _SWITCHED,
-    ),
-    (
-        "onnx",
-        "external.policies:OnnxAgent",
-        "a policy as an ONNX graph",
-        "onnx:PATH[,sample][,layout=trump-first][,endgame=exact]",
-        _SWITCHED,
-    ),
-    (
-        "sb3",
-        "external.sb3:SB3Agent",
-        "a model of Stable-Baselines3, a pickle that you trust",
-        "sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=exact]",
-        _SWITCHED,
-    ),
-)
 
 
-def _register_built_in(
-    name: str, source: str, about: str, usage: str | None = None, endgame: str = EXACT_SOLVER
+def _built_in(
+    name: str, source: str, *, about: str, usage: str | None = None, endgame: str = EXACT_SOLVER
 ) -> None:
     register_agent(name, f"{__package__}.{source}", about, usage, endgame)
 
 
-for _row in _BUILT_IN:
-    _register_built_in(*_row)
+_built_in(
+    "random",
+    "heuristic.random:RandomAgent",
+    about="any legal card, all hand long",
+    endgame=OWN_POLICY,
+)
+_built_in(
+    "random-exact",
+    "heuristic.random:RandomExactAgent",
+    about="random foreplay, perfect endgame",
+)
+_built_in(
+    "threshold",
+    "heuristic.threshold:ThresholdAgent",
+    about="the classic rules of thumb, perfect endgame",
+)
+_built_in(
+    "upcard-value",
+    "heuristic.upcard_value:UpcardValueAgent",
+    about="weighs the upcard against the cost of it",
+    usage="upcard-value[:BONUS]",
+)
+_built_in(
+    "counting",
+    "heuristic.counting:CountingAgent",
+    about="counts cards, voids and known cards",
+)
+_built_in(
+    "flat-mc",
+    "search.flat_mc:FlatMcAgent",
+    about="tries each card in determinizations",
+    usage="flat-mc:64[,voids][,playout=counting] or flat-mc:5ms",
+)
+_built_in(
+    "ismcts",
+    "search.ismcts:IsmctsAgent",
+    about="information-set Monte Carlo tree search",
+    usage="ismcts:1000[,voids][,playout=threshold][,exploration=NUMBER][,endgame=search] or "
+    "ismcts:5ms",
+)
+_built_in(
+    "easy",
+    "search.levels:Easy",
+    about="rules of thumb and a short memory",
+    endgame=OWN_POLICY,
+)
+_built_in(
+    "medium",
+    "search.levels:Medium",
+    about="a careful player who forgets",
+    endgame=OWN_POLICY,
+)
+_built_in(
+    "hard",
+    "search.levels:hard",
+    about="search and a perfect memory",
+)
+_built_in(
+    "champion",
+    "search.champion:Champion",
+    about="the trained network that comes with the package",
+    usage="champion[:sample]",
+)
+_built_in(
+    "champion-1",
+    "search.champion:FirstChampion",
+    about="the first champion, to measure against",
+)
+_built_in(
+    "champion-2",
+    "search.champion:SecondChampion",
+    about="the second champion, to measure against",
+    usage="champion-2[:sample]",
+)
+_built_in(
+    "thinker",
+    "search.thinker:ThinkerAgent",
+    about="search in determinizations, guided by the champion's networks",
+    usage="thinker:64[,last=TRICKS][,ahead=TRICKS][,prior=WEIGHT][,policy=PATH][,value=PATH]"
+    "[,belief=PATH] or thinker:5ms",
+)
+_built_in(
+    "responder",
+    "search.responder:ResponderAgent",
+    about="approximate best response to one agent, by search",
+    usage="responder:64,against=AGENT[,by=AGENT][,value=PATH][,ahead=TRICKS]",
+)
+_built_in(
+    "nash",
+    "tabular.nash:NashAgent",
+    about="the equilibrium of a small deck, such as 2x4-h2",
+    usage="nash[:PATH]",
+)
+_built_in(
+    "network",
+    "networks.policy:NetworkAgent",
+    about="a trained checkpoint, by its path alone as well",
+    usage="network:PATH[,sample][,endgame=exact]",
+    endgame=_SWITCHED,
+)
+_built_in(
+    "onnx",
+    "external.policies:OnnxAgent",
+    about="a policy as an ONNX graph",
+    usage="onnx:PATH[,sample][,layout=trump-first][,endgame=exact]",
+    endgame=_SWITCHED,
+)
+_built_in(
+    "sb3",
+    "external.sb3:SB3Agent",
+    about="a model of Stable-Baselines3, a pickle that you trust",
+    usage="sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=exact]",
+    endgame=_SWITCHED,
+)
 
 
 def agent_names() -> dict[str, Entry]:
@@ -237,10 +249,8 @@ class _Found:
 
 def _find(text: str) -> _Found:
     title, text = parse_agent_name(text)
-    name, _, parameter_text = text.partition(":")
-    entry = AGENTS.get(name)
-    if entry is None and is_checkpoint(text.split(",")[0]):
-        entry, parameter_text = AGENTS.get("network"), text
+    entry, parameter_text = _registered(text)
+    name = text.partition(":")[0]
     if entry is not None:
         factory, usage = _load(entry.source), entry.usage
     elif not name.endswith(".py") and (match_object := _MODULE_AND_OBJECT.fullmatch(text)):
@@ -248,9 +258,21 @@ def _find(text: str) -> _Found:
         check_trusted(f"{module}:{target}")
         factory, usage = _load(f"{module}:{target}"), None
     else:
-        raise ValueError(_unknown_message(text, name, list(agent_names())))
-    parameters = [part.strip() for part in parameter_text.split(",")] if parameter_text else []
-    return _Found(title, text, factory, parameters, usage)
+        raise ValueError(unknown_agent(text, name, list(agent_names())))
+    return _Found(title, text, factory, _split(parameter_text), usage)
+
+
+def _registered(text: str) -> tuple[Entry | None, str]:
+    """The registered agent that a text names, and its parameters: a path names a network."""
+    name, _, parameters = text.partition(":")
+    entry = AGENTS.get(name)
+    if entry is None and is_checkpoint(text.split(",")[0]):
+        return AGENTS.get("network"), text
+    return entry, parameters
+
+
+def _split(parameters: str) -> list[str]:
+    return [part.strip() for part in parameters.split(",")] if parameters else []
 
 
 def check_agents(agents: Iterable[object], rules: Rules) -> None:
@@ -412,62 +434,6 @@ def _misfit(make: partial[Agent], parameters: list[str], text: str, usage: str |
     return f"the parameters {given!r} do not fit {text}: {named}"
 
 
-def _unknown_message(text: str, name: str, known: list[str]) -> str:
-    if len(text) > _LONGEST_PATH:
-        return f"{short_repr(text)} is no agent's name or path: it is {len(text):,} long"
-    if not text.rpartition("=")[2].strip():
-        problem = (
-            f"{text!r} names no agent: nothing follows its ="
-            if text
-            else "the name of an agent is empty"
-        )
-        return f"{problem}; name an agent, as threshold, or the path of a checkpoint"
-    path = Path(text.split(",")[0])
-    if name.endswith(".py") and os.path.isfile(name):
-        target = text.partition(":")[2] or "object"
-        return (
-            f"{text!r} is not an agent: a file of Python is named as a module, from the folder "
-            f"that it is in, as {Path(name).stem}:{target}"
-        )
-    if path.suffix == ".zip" and os.path.isfile(path):
-        return (
-            f"{text!r} is not an agent: a model of Stable-Baselines3 is named as "
-            f"sb3:{text},trusted, if you trust its author, since its file runs code"
-        )
-    if text and os.path.isdir(path):
-        runs = sorted(str(child) for child in path.iterdir() if is_checkpoint(str(child)))
-        if runs:
-            return f"{text!r} is not an agent, but a folder of these: {', '.join(runs)}"
-    if text and os.path.exists(path):
-        return (
-            f"{text!r} is not an agent: there is no checkpoint in it; give the path of a "
-            ".safetensors file or of a run's folder"
-        )
-    path_before, _, parameters = text.rpartition(":")
-    if path_before and is_checkpoint(path_before):
-        return (
-            f"{text!r} is not an agent: parameters follow the path of a checkpoint after a comma, "
-            f"as in {path_before},{parameters}"
-        )
-    if "/" in text or os.sep in text or name.endswith(_FILE_ENDINGS):
-        return f"{text!r} is not an agent: there is no such file or folder{suggest_path(path)}"
-    bare, comma, parameters = text.partition(",")
-    several = [part.strip() for part in text.split(",")]
-    if comma and all(part in known for part in several):
-        return f"{text!r} is not an agent, but several: give them apart, as in {' '.join(several)}"
-    if comma and bare in known:
-        return f"{text!r} is not an agent: parameters follow a colon, as in {bare}:{parameters}"
-    if name.isidentifier() and os.path.isfile(f"{name}.py"):
-        return (
-            f"{text!r} is not an agent: there is a file {name}.py here, and what is in it is named "
-            f"as {name}:Class"
-        )
-    if "=" in text:
-        return f"{text!r} is not an agent: in NAME=AGENT the name is short and has no : , / or \\"
-    suggestion = "agents of your own are named as module:object"
-    return f"{text!r} is not an agent{suggest(name, sorted(known), more=suggestion)}"
-
-
 # -- agents with their rules
 
 _DEFAULT_RULES = "classic"
@@ -479,24 +445,9 @@ def rules_of_agent(agent: object) -> tuple[Rules, ...] | None:
         return (agent.rules,)
     if not isinstance(agent, (str, Path)):
         return None
-    text = parse_agent_name(str(agent))[1]
-    name, _, parameters = text.partition(":")
-    if name in (CHAMPION, *EARLIER_CHAMPIONS):
-        return rules_of_champion(name)
-    if name == "nash":
-        from .tabular.nash import NashAgent
-        from .tabular.strategy import find_strategy
-
-        if not parameters:
-            return tuple(filter(NashAgent.plays, solved_rules().values()))
-        path = find_strategy(load_rules(_DEFAULT_RULES), parameters)
-    elif name == "network":
-        path = find_checkpoint(parameters.split(",")[0])
-    elif AGENTS.get(name) is None and is_checkpoint(text.split(",")[0]):
-        path = find_checkpoint(text.split(",")[0])
-    else:
-        return None
-    return parse_rules(read_card(path).rules, path)
+    entry, parameters = _registered(parse_agent_name(str(agent))[1])
+    rules_played = None if entry is None else getattr(_load(entry.source), "rules_played", None)
+    return None if rules_played is None else rules_played(*_split(parameters))
 
 
 def common_rules(agents: Iterable[object], rules: RulesLike | None = None) -> Rules:

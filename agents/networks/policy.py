@@ -22,7 +22,16 @@ from ...engine.rng import random_fraction, sample_index
 from ...engine.rules import Match, Rules, RulesLike
 from ...engine.view import View
 from ..base import Agent, Array, CannotPlay, ViewBatch, compile_act
-from ..checkpoints import Checkpoint, model_file, read_checkpoint, specialize_checkpoint
+from ..checkpoints import (
+    Checkpoint,
+    find_checkpoint,
+    is_checkpoint,
+    model_file,
+    parse_rules,
+    read_card,
+    read_checkpoint,
+    specialize_checkpoint,
+)
 from ..checkpoints.schema import CheckpointCard
 from ..options import NetworkOptions, endgame_option, parse_options, trained_on_endgame
 from ..perfect_endgame import EndgamePlayer, is_open
@@ -423,6 +432,13 @@ class NetworkAgent(Agent):
         if self._critic is None:
             raise ValueError(f"{self.name} has no value: {why_no_value(self.card)}")
         return self._critic.values(views)
+
+    @classmethod
+    def rules_played(cls, *parameters: str) -> tuple[Rules, ...] | None:
+        if not parameters or not is_checkpoint(parameters[0]):
+            return None
+        path = find_checkpoint(parameters[0])
+        return parse_rules(read_card(path).rules, path)
 
     def network_probabilities(self, views: Array) -> Array:
         """`(n, actions)`: the network's probability of each action, in endings too."""

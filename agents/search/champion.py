@@ -73,6 +73,10 @@ class Champion(NetworkAgent):
         return read_value_network(VALUE_WEIGHTS, self.rules)
 
     @classmethod
+    def rules_played(cls, *parameters: str) -> tuple[Rules, ...] | None:
+        return rules_of_champion(cls.network)
+
+    @classmethod
     def plays(cls, rules: Rules) -> bool:
         """Whether the champion's cards list these rules, under any name."""
         return any(map(rules.same_game, rules_of_champion(cls.network)))
@@ -91,6 +95,10 @@ class FirstChampion(NetworkAgent):
         self, rules: RulesLike = "classic", *option_words: str, match: Match | None = None
     ) -> None:
         super().__init__(rules, FIRST_WEIGHTS, *option_words, match=match, name=FIRST_CHAMPION)
+
+    @classmethod
+    def rules_played(cls, *parameters: str) -> tuple[Rules, ...] | None:
+        return rules_of_champion(FIRST_CHAMPION)
 
     @staticmethod
     def plays(rules: Rules) -> bool:

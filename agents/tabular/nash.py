@@ -6,10 +6,10 @@ plays endings perfectly. The package contains two solved decks.
 
 from __future__ import annotations
 
-from ...engine.rules import Match, Rules, RulesLike, load_rules
+from ...engine.rules import Match, Rules, RulesLike, load_rules, solved_rules
 from ...solvers.public_tree import why_no_public_tree
 from ..base import CannotPlay
-from ..checkpoints import CheckpointError
+from ..checkpoints import CheckpointError, parse_rules, read_card
 from ..networks.policy import NetworkAgent
 from .strategy import find_strategy
 
@@ -34,6 +34,13 @@ class NashAgent(NetworkAgent):
                 f"{self.path} is no solution of a deck: `german-whist solve` writes one, and "
                 f"network:{self.path} plays this policy"
             )
+
+    @classmethod
+    def rules_played(cls, *parameters: str) -> tuple[Rules, ...] | None:
+        if not parameters:
+            return tuple(filter(cls.plays, solved_rules().values()))
+        path = find_strategy(load_rules("classic"), parameters[0])
+        return parse_rules(read_card(path).rules, path)
 
     @staticmethod
     def plays(rules: Rules) -> bool:
