@@ -170,14 +170,14 @@ _built_in(
     "onnx",
     "external.policies:OnnxAgent",
     about="a policy as an ONNX graph",
-    usage="onnx:PATH[,sample][,layout=trump-first][,endgame=exact]",
+    usage="onnx:PATH[,sample][,suit_order=trump-first][,endgame=exact]",
     endgame=_SWITCHED,
 )
 _built_in(
     "sb3",
     "external.sb3:SB3Agent",
     about="a model of Stable-Baselines3, a pickle that you trust",
-    usage="sb3:PATH,trusted[,sample][,layout=trump-first][,algorithm=PPO][,endgame=exact]",
+    usage="sb3:PATH,trusted[,sample][,suit_order=trump-first][,algorithm=PPO][,endgame=exact]",
     endgame=_SWITCHED,
 )
 

@@ -91,7 +91,7 @@ def _step_outputs(games: Batch) -> StepResult:
 def _steps(size: int, horizon: str = "hand") -> Row:
     from german_whist.engine.batch.cuda_kernels import random_actions_of_all
 
-    options = options_from("classic", horizon=horizon, layout="trump-first")
+    options = options_from("classic", horizon=horizon, suit_order="trump-first")
     games = Batch(options, size, device="cuda")
     games.reset(1)
     outputs = _step_outputs(games)
@@ -125,7 +125,7 @@ def _steps(size: int, horizon: str = "hand") -> Row:
 
 def _steps_of_host() -> Row:
     size, threads = 2**16, usable_threads()
-    games = Batch(options_from("classic", layout="trump-first"), size, threads)
+    games = Batch(options_from("classic", suit_order="trump-first"), size, threads)
     games.reset(1)
     outputs = _step_outputs(games)
     speed = step_rate(lambda actions: games.step(games.all_games, actions, outputs), outputs.masks)

@@ -36,12 +36,12 @@ env.close()
 A mask has 52 places, 53 with the hidden choice, 55 with an exchange.
 
 The winner of a trick leads the next, so an agent often moves twice in a row. A mask is
-zero for the agent that is not to move, and after the end. With `layout="trump-first"` actions and
-masks carry the suits as the observation shows them.
+zero for the agent that is not to move, and after the end. With `suit_order="trump-first"` actions
+and masks carry the suits as the observation shows them.
 
 ### Observations
 
-`observation="vector"`, layout version [VERSION], one int8 vector with zeros and ones:
+`observation="vector"`, version [VERSION], one int8 vector with zeros and ones:
 
 [SPEC_TABLE]
 

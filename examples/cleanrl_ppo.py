@@ -33,7 +33,7 @@ envs = gymnasium.make_vec(
     args.games,
     opponent="threshold",
     reward="win",
-    layout="trump-first",
+    suit_order="trump-first",
     horizon="foreplay",
     illegal="raise",
     with_state=args.state,
@@ -93,6 +93,6 @@ while (progress := (time.process_time() - start) / (60 * args.minutes)) < 1:
         optimizer.step()
     print(f"{100 * progress:.1f} % of the time: {100 * (reward > 0).mean():.1f} % won", flush=True)
 likeliest = torch.no_grad()(lambda observations, masks: policy(observations, masks)[0].logits)
-agent = german_whist.PolicyAgent("classic", likeliest, layout="trump-first", name="ppo")
+agent = german_whist.PolicyAgent("classic", likeliest, suit_order="trump-first", name="ppo")
 opponents = ["threshold", "counting"]
 print(german_whist.evaluate(agent, opponents, hands=args.hands, seed=10**9))

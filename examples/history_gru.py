@@ -21,7 +21,7 @@ parser.add_argument("--hands", type=int, default=10_000, help="of the evaluation
 args = parser.parse_args()
 torch.manual_seed(1)
 torch.set_num_threads(1)
-options: dict[str, Any] = {"layout": "trump-first", "observation": "history"}
+options: dict[str, Any] = {"suit_order": "trump-first", "observation": "history"}
 envs = GermanWhistVectorEnv(
     args.games, opponent="threshold", horizon="foreplay", illegal="raise", **options
 )

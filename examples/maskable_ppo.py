@@ -23,7 +23,7 @@ def train(steps: int, n_envs: int, seed: int, pool: OpponentPool) -> MaskablePPO
         n_envs,
         opponent=pool,
         reward="win",
-        layout="trump-first",
+        suit_order="trump-first",
         horizon="foreplay",
         illegal="raise",
     )
@@ -65,7 +65,7 @@ def main() -> None:
     pool = OpponentPool(["threshold"], sampling="pfsp", size=3, seed=args.seed)
     model = train(args.steps, args.games, args.seed, pool)
     if args.save:
-        model.save(args.save)  # with the layout, in the observation space
+        model.save(args.save)  # with the suit order, in the observation space
     for name, results in pool.results().items():
         print(f"{name}: {results['win_rate']:.2f} in {results['games']:,} games of the training")
     agent = SB3Agent("classic", model)  # its most likely card, and exact endgames

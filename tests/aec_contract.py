@@ -73,7 +73,7 @@ def tells_to_reset_after_the_end(module: Any) -> None:
 
 
 def costs_the_worst_result(
-    make: Callable[[], Any], layout: ObservationSpec, worst: int, steps: int
+    make: Callable[[], Any], spec: ObservationSpec, worst: int, steps: int
 ) -> None:
     env = make()
     env.reset(seed=3)
@@ -84,7 +84,7 @@ def costs_the_worst_result(
         got[agent] += reward
         if over or cut:
             assert not seen["action_mask"].any()
-            assert seen["observation"][layout.slice("decision")].tolist()[-2:] == [0, 1]
+            assert seen["observation"][spec.slice("decision")].tolist()[-2:] == [0, 1]
             assert info["result"]["deal"] == 0
             env.step(None)
         elif step == steps:

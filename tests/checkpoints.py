@@ -54,8 +54,8 @@ def network_card(inputs: Any, hidden_sizes: list[int], **changes: Any) -> dict[s
     return {
         "network": {"kind": "mlp", "inputs": names, "hidden_sizes": hidden_sizes},
         "actions": 52,
-        "layout": "trump-first",
-        "layout_version": OBSERVATION_VERSION,
+        "suit_order": "trump-first",
+        "observation_version": OBSERVATION_VERSION,
         "rules": [load_rules("classic").as_mapping()],
         "horizon": "hand",
         **changes,

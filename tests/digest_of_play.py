@@ -53,11 +53,11 @@ def _digest_of_game(name: str) -> str:
     return digest.hexdigest()
 
 
-def _digest_of_batch(name: str, layout: str, match: Match | None) -> str:
+def _digest_of_batch(name: str, suit_order: str, match: Match | None) -> str:
     """Two games stepped together, some of them alone, into a second hand."""
     rng = np.random.default_rng(sum(name.encode()))
     digest = hashlib.sha256()
-    games = dealt(engine_rules(name), 2, seed=77, layout=layout, match=match)
+    games = dealt(engine_rules(name), 2, seed=77, suit_order=suit_order, match=match)
     step = games.observe()
     hands = 0
     while hands < 2:
@@ -93,10 +93,10 @@ def digests(short: bool = False) -> dict[str, str]:
     }
     for place, name in enumerate(EVERY_SET):
         match = Match(best_of=3) if place % 3 == 0 else None
-        layout = ("raw", "trump-first")[place % 2]
+        suit_order = ("raw", "trump-first")[place % 2]
         result[f"game of {name}"] = _digest_of_game(name)
         if place % 8 in (0, 5) or (place % 4 < 2 and not short):
-            result[f"batch of {name}, {layout}"] = _digest_of_batch(name, layout, match)
+            result[f"batch of {name}, {suit_order}"] = _digest_of_batch(name, suit_order, match)
     return result
 
 

@@ -432,10 +432,10 @@ def plain_observation(
     view: Mapping[str, Any],
     order: Sequence[int],
     needs: Sequence[int] | None = None,
-    layout: ObservationSpec = OBSERVATION_SPEC,
+    spec: ObservationSpec = OBSERVATION_SPEC,
 ) -> np.ndarray[Any, Any]:
     """The observation, group by group; `needs` is what the two still need to win the match."""
-    groups: dict[str, list[int]] = {group.name: [0] * group.size for group in layout.groups}
+    groups: dict[str, list[int]] = {group.name: [0] * group.size for group in spec.groups}
 
     def mark(name: str, cards: Sequence[int]) -> None:
         for card in cards:
@@ -455,7 +455,7 @@ def plain_observation(
     groups["stage"][0 if view["stock_left"] else 1] = 1
     if view["phase"] != "exchange":
         groups["decision"][["lead", "follow", "choose", "over"].index(view["phase"])] = 1
-    if layout is not OBSERVATION_SPEC:
+    if spec is not OBSERVATION_SPEC:
         groups["exchange"][0] = int(view["phase"] == "exchange")
         for name, took in zip(("me", "opponent"), view["exchanged"], strict=True):
             groups[f"exchanged_{name}"] = [int(took is False), int(took is True)]
@@ -480,12 +480,11 @@ def plain_observation(
 
 def observation_differences(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any]) -> str:
     """Which groups of an observation are not as expected, for a message."""
-    layout = EXCHANGE_SPEC
+    spec = EXCHANGE_SPEC
     return "; ".join(
-        f"{group.name}: {found[layout.slice(group.name)]} instead of "
-        f"{wanted[layout.slice(group.name)]}"
-        for group in layout.groups
-        if not np.array_equal(found[layout.slice(group.name)], wanted[layout.slice(group.name)])
+        f"{group.name}: {found[spec.slice(group.name)]} instead of {wanted[spec.slice(group.name)]}"
+        for group in spec.groups
+        if not np.array_equal(found[spec.slice(group.name)], wanted[spec.slice(group.name)])
     )
 
 

@@ -62,8 +62,8 @@ CASES: dict[str, tuple[Any, str]] = {
     "network_inputs, a number": (lambda: network_inputs(3), f"3 {NO_VIEW}, or several"),
     "network_inputs, numbers": (lambda: network_inputs([3]), f"3 {NO_VIEW}, or several"),
     "network_inputs, rules": (lambda: network_inputs(rules=np.zeros(2)), "rules are given as a"),
-    "network_inputs, layout": (
-        lambda: network_inputs(layout=np.zeros(2)),
+    "network_inputs, suit_order": (
+        lambda: network_inputs(suit_order=np.zeros(2)),
         "it has to be one of raw, trump-first",
     ),
     "act": (lambda: threshold().act(None), f"None {NO_VIEW}, or several"),

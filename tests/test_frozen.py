@@ -122,15 +122,15 @@ def observations() -> dict[str, str]:
     from german_whist import german_whist_v0
 
     ways: dict[str, dict[str, Any]] = {
-        "classic, raw": {"layout": "raw"},
-        "classic, trump-first": {"layout": "trump-first"},
+        "classic, raw": {"suit_order": "raw"},
+        "classic, trump-first": {"suit_order": "trump-first"},
         "classic, history": {"observation": "history"},
         "draft, trump-first history": {
             "rules": "draft",
             "observation": "history",
-            "layout": "trump-first",
+            "suit_order": "trump-first",
         },
-        "humbug, raw, margin": {"rules": "humbug", "layout": "raw", "reward": "margin"},
+        "humbug, raw, margin": {"rules": "humbug", "suit_order": "raw", "reward": "margin"},
         "club-last, foreplay": {"rules": "club-last", "horizon": "foreplay", "reward": "points"},
         "small-last, match": {"rules": "small-last", "match": 3, "horizon": "match"},
     }
@@ -175,10 +175,12 @@ def data_sets(folder: Path) -> dict[str, str]:
 
     extras = ["endgame_cost", "hidden_opponent_hand"]
     found = {}
-    for rules, layout in (("classic", "trump-first"), ("small-last", "raw")):
+    for rules, suit_order in (("classic", "trump-first"), ("small-last", "raw")):
         names, home = ["champion", "counting"], folder / rules
-        data = generate_dataset(names, home, hands=24, rules=rules, layout=layout, extras=extras)
-        found[f"{rules}, {layout}"] = digest(
+        data = generate_dataset(
+            names, home, hands=24, rules=rules, suit_order=suit_order, extras=extras
+        )
+        found[f"{rules}, {suit_order}"] = digest(
             *(each for each in data.read().values() if each.dtype != np.float16)
         )
     return found
@@ -275,7 +277,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
         "reward": "margin",
         "card_ranks": "absolute",
         "kl_coef": 0.2,
-        "layout": "raw",
+        "suit_order": "raw",
         "ent_coef_end": 0.01,
     },
     "ppo, shared critic, steps": {**_PPO, "critic": "shared", "n_steps": 8, "ema_decay": 0.0},
@@ -388,7 +390,7 @@ def players_from_files(folder: Path) -> dict[str, Any]:
     graph = folder / "policy.onnx"
     assert main(["export", "champion-1", "-o", str(graph)]) == 0
     found["onnx"] = hands_of(
-        make_agent(f"onnx:{graph},layout=trump-first", "classic"), "classic", 3
+        make_agent(f"onnx:{graph},suit_order=trump-first", "classic"), "classic", 3
     )
     return found
 

@@ -55,7 +55,7 @@ assert_type(GermanWhistEnv().action_masks(), npt.NDArray[np.bool_])
 assert_type(GermanWhistEnv().view(), View)
 assert_type(read_records("hands.jsonl")[0], list[GameRecord])
 
-german_whist_v0.raw_env("classic", layout="trump-first", observation="history", match=None)
+german_whist_v0.raw_env("classic", suit_order="trump-first", observation="history", match=None)
 env = german_whist_v0.env("draft", reward="win", horizon="foreplay", render_view=0)
 assert_type(env.last()[0], dict[str, npt.NDArray[np.int8]])
 assert_type(env.last()[1], float)

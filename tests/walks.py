@@ -32,19 +32,19 @@ SHAPES = ["classic", "draft", "humbug"]
 
 # Every value of every option, in few combinations, for rule sets that bring them out.
 OPTIONS: list[dict[str, Any]] = [
-    {"rules": "classic", "reward": "tricks", "layout": "trump-first"},
+    {"rules": "classic", "reward": "tricks", "suit_order": "trump-first"},
     {"rules": "all-tricks", "reward": "tricks", "observation": "history"},
     {"rules": "club-last", "reward": "win"},
-    {"rules": "colour", "reward": "margin", "layout": "trump-first", "observation": "history"},
+    {"rules": "colour", "reward": "margin", "suit_order": "trump-first", "observation": "history"},
     {"rules": "small-all", "horizon": "match", "match": 10},
-    {"rules": "small-last", "horizon": "match", "reward": "win", "layout": "trump-first"},
+    {"rules": "small-last", "horizon": "match", "reward": "win", "suit_order": "trump-first"},
     {"rules": "small-all", "horizon": "match", "reward": "tricks", "observation": "history"},
     {"rules": "quick", "horizon": "foreplay"},
-    {"rules": "all-margin", "horizon": "foreplay", "reward": "tricks", "layout": "trump-first"},
+    {"rules": "all-margin", "horizon": "foreplay", "reward": "tricks", "suit_order": "trump-first"},
     {"rules": "draft", "horizon": "foreplay", "reward": "win", "observation": "history"},
     {"rules": ODD["low"], "horizon": "foreplay", "reward": "margin"},
     {"rules": ODD["low race"], "reward": "tricks"},
-    {"rules": ODD["set aside"], "layout": "trump-first"},
+    {"rules": ODD["set aside"], "suit_order": "trump-first"},
     {"rules": ODD["blind"]},
 ]
 
@@ -62,9 +62,9 @@ def _plain(value: Any) -> Any:
 def suits_shown(env: Any, agent: str) -> np.ndarray[Any, Any]:
     options, view = env.options, env.view(agent)
     if options.observation == "vector":
-        return network_inputs(view, layout=options.layout, match=options.match).orders[0]
+        return network_inputs(view, suit_order=options.suit_order, match=options.match).orders[0]
     record, rows = options.rules.array(options.match), history_rows(options.rules)
-    return histories(record, view.array, rows, options.layout == "trump-first")[1][0]
+    return histories(record, view.array, rows, options.suit_order == "trump-first")[1][0]
 
 
 def pick(mask: np.ndarray[Any, Any], rng: np.random.Generator) -> int:

@@ -31,7 +31,7 @@ from msgspec import Meta, Struct
 
 from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.calls import call_agent, naming_faults
-from ..agents.checkpoints.schema import LayoutName
+from ..agents.checkpoints.schema import SuitOrder
 from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open
 from ..agents.registry import check_agents, common_rules, make_agent, parse_agent_name
@@ -137,15 +137,15 @@ class DatasetCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     hands: Annotated[int, Meta(ge=1, le=10**12)]
     seed: int
     """Of the deals, which have the numbers from 0."""
-    layout: LayoutName
-    layout_version: int = OBSERVATION_VERSION
+    suit_order: SuitOrder
+    observation_version: int = OBSERVATION_VERSION
     extras: tuple[ExtraName, ...] = ()
 
     def __post_init__(self) -> None:
         checked_seed(self.seed)
-        if self.layout_version != OBSERVATION_VERSION:
+        if self.observation_version != OBSERVATION_VERSION:
             raise ValueError(
-                f"layout_version is {self.layout_version}, and this version of the package reads "
+                f"observation_version is {self.observation_version}, and this package reads "
                 f"{OBSERVATION_VERSION}"
             )
         if len({*self.extras}) < len(self.extras):
@@ -268,7 +268,7 @@ def generate_dataset(
     hands: int,
     rules: RulesLike | None = None,
     seed: int = 1,
-    layout: str = "raw",
+    suit_order: str = "raw",
     extras: Sequence[str] = (),
     workers: int = 1,
     on_start: Callable[[Dataset], object] = lambda _dataset: None,
@@ -308,7 +308,7 @@ def generate_dataset(
         version=package_version(),
         hands=checked_count(hands, "hands"),
         seed=checked_seed(seed),
-        layout=checked_choice("layout", layout, SUIT_ORDERS),
+        suit_order=checked_choice("suit_order", suit_order, SUIT_ORDERS),
         extras=tuple(name for name in EXTRAS if name in extras),
     )
     folder = Path(folder)
@@ -396,7 +396,7 @@ class _HandWriter:
     def __init__(self, card: DatasetCard, folder: Path, agents: Sequence[Agent]) -> None:
         self._card, self._folder, self._agents = card, folder, agents
         self._rules = card.loaded_rules
-        self._options = options_from(self._rules, layout=card.layout)
+        self._options = options_from(self._rules, suit_order=card.suit_order)
         self._columns = columns_of(self._rules, card.extras)
         self._key = agent_key(card.seed)
         self._tablebases = endgame_tablebases(self._rules) if COST in card.extras else []
@@ -523,7 +523,7 @@ def _values(agent: Agent, views: Array) -> Array:
 
 
 def _real_of_shown(orders: Array, n_actions: int) -> Array:
-    """`(n, actions)`: the real action that each action of the layout stands for."""
+    """`(n, actions)`: the real action that each action of the dataset stands for."""
     order = np.tile(np.arange(n_actions), (len(orders), 1))
     ranks = np.arange(N_CARDS) % 13
     order[:, :N_CARDS] = 13 * np.repeat(orders.astype(np.int64), 13, axis=1) + ranks

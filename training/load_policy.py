@@ -25,11 +25,11 @@ class TrainedPolicy(NamedTuple):
     module: torch.nn.Module
     """From observations and masks to masked logits and the likeliest action."""
     rules: Rules
-    layout: str
+    suit_order: str
 
     def observe(self, views: View | Sequence[View] | Array) -> Observations:
         """Observations and masks for `module`; `real` turns its actions into cards."""
-        return network_inputs(views, self.rules, layout=self.layout)
+        return network_inputs(views, self.rules, suit_order=self.suit_order)
 
 
 def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPolicy:
@@ -56,4 +56,4 @@ def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPo
         raise ValueError(f"{checkpoint.path}: is a table and no network: use load_agent")
     chosen = common_rules([f"network:{source}"], rules)
     checkpoint = specialize_checkpoint(checkpoint, chosen)
-    return TrainedPolicy(PolicyModule(checkpoint), chosen, checkpoint.card.layout)
+    return TrainedPolicy(PolicyModule(checkpoint), chosen, checkpoint.card.suit_order)

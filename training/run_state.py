@@ -130,7 +130,7 @@ def card_of(settings: Settings, network: NetworkCard, **fields: Any) -> Checkpoi
     return CheckpointCard(
         network=network,
         actions=max(rules.actions for rules in rule_sets),
-        layout=options.layout,  # type: ignore[arg-type]
+        suit_order=options.suit_order,  # type: ignore[arg-type]
         rules=tuple(rules.as_mapping() for rules in rule_sets),
         horizon=settings.card_horizon,  # type: ignore[arg-type]
         reward=options.reward,  # type: ignore[arg-type]

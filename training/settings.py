@@ -37,7 +37,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         "rules",
         "reward",
         "horizon",
-        "layout",
+        "suit_order",
         "seed",
         "hidden_sizes",
         "n_envs",
@@ -109,7 +109,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
             "`match` plays matches to 25 points, each counted as one hand."
         ),
     ] = "foreplay"
-    layout: Annotated[str, doc("Order of suits in observations: `trump-first` or `raw`.")] = (
+    suit_order: Annotated[str, doc("Order of suits in observations: `trump-first` or `raw`.")] = (
         "trump-first"
     )
     # Budget and seed.
@@ -187,7 +187,10 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
             )
         all_options = [
             options_from(
-                resolve_rules(rules), reward=self.reward, horizon=self.horizon, layout=self.layout
+                resolve_rules(rules),
+                reward=self.reward,
+                horizon=self.horizon,
+                suit_order=self.suit_order,
             )
             for rules in listed
         ]

@@ -35,7 +35,7 @@ def load_warm_start(
     except ValueError as error:
         raise SettingsError(f"init: {error}") from None
     card = checkpoint.card
-    if problems := [*_layout_problems(settings, card), *_network_problems(network, card)]:
+    if problems := [*_suit_order_problems(settings, card), *_network_problems(network, card)]:
         raise SettingsError(f"init: {settings.init} {'; '.join(problems)}")
     origin = Origin(settings.init, card.sha256, card.decisions, card.commands)
     no_critic = _reason_for_no_critic(settings, network, card)
@@ -98,12 +98,12 @@ def _input_names(network: NetworkCard) -> Iterator[tuple[str, int]]:
     yield from (("rules", place) for place in network.rule_places.tolist())
 
 
-def _layout_problems(settings: Settings, card: CheckpointCard) -> list[str]:
-    if card.layout == settings.layout:
+def _suit_order_problems(settings: Settings, card: CheckpointCard) -> list[str]:
+    if card.suit_order == settings.suit_order:
         return []
     return [
-        f"reads the layout {card.layout}, and this training {settings.layout}: give "
-        f"layout={card.layout}"
+        f"reads the suit order {card.suit_order}, and this training {settings.suit_order}: give "
+        f"suit_order={card.suit_order}"
     ]
 
 

@@ -193,11 +193,11 @@ def find_checkpoint(source: str | Path) -> Path:
 def read_card(path: Path) -> CheckpointCard:
     """Card of a policy, checked."""
     fields = _current_fields(path)
-    version, kind = fields.get("layout_version"), fields.get("kind")
+    version, kind = fields.get("observation_version"), fields.get("kind")
     if isinstance(version, int) and version != OBSERVATION_VERSION:
         raise CheckpointError(
-            f"{path}: was trained on observation layout {short_repr(version)}, and this "
-            f"version has layout {OBSERVATION_VERSION}: {_OTHER_VERSION}"
+            f"{path}: was trained on observation version {short_repr(version)}, and this "
+            f"package reads version {OBSERVATION_VERSION}: {_OTHER_VERSION}"
         )
     if kind in get_args(SearchNetworkKind):
         raise CheckpointError(

@@ -1,6 +1,6 @@
-"""Names of network inputs: groups of an observation layout, whole or in part.
+"""Names of network inputs: groups of an observation, whole or in part.
 
-A whole group has its name in the layout, such as `own_hand`; a part is written like a slice of
+A whole group has its name in the observation, such as `own_hand`; a part is written like a slice of
 the group, such as `decision[0]` or `draws_left[0:13]`.
 """
 
@@ -40,7 +40,7 @@ def _places(name: str, spec: ObservationSpec) -> range:
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(
-            f"{short_repr(name)} is no group of inputs: write one of the layout, "
+            f"{short_repr(name)} is no group of inputs: write one of the observation, "
             "as 'own_hand', or a "
             "part of one, as 'decision[0]' or 'draws_left[0:13]'"
         )

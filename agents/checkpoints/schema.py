@@ -18,7 +18,7 @@ HIDDEN_CARDS_SIZE = 4 * N_CARDS
 
 Kind = Literal["mlp", "table"]
 CardRanks = Literal["relative", "absolute"]
-LayoutName = Literal["raw", "trump-first"]
+SuitOrder = Literal["raw", "trump-first"]
 Horizon = Literal["hand", "foreplay", "match", "auto"]
 Reward = Literal["points", "win", "margin", "tricks"]
 Critic = Literal["shared", "separate", "oracle"]
@@ -116,8 +116,8 @@ class CheckpointCard(Card, frozen=True, kw_only=True):
     kind: Literal["policy"] = "policy"
     network: NetworkCard
     actions: Size
-    layout: LayoutName
-    layout_version: int = OBSERVATION_VERSION
+    suit_order: SuitOrder
+    observation_version: int = OBSERVATION_VERSION
     horizon: Horizon
     reward: Reward = "points"
     decisions: Count = 0

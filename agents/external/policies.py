@@ -47,7 +47,7 @@ class PolicyAgent(Agent):
 
     >>> def policy(observations, masks):
     ...     return masks.astype(float)  # the output of your network
-    >>> agent = PolicyAgent("classic", policy, layout="trump-first", name="mine")
+    >>> agent = PolicyAgent("classic", policy, suit_order="trump-first", name="mine")
     """
 
     endgame_switch: str
@@ -58,21 +58,21 @@ class PolicyAgent(Agent):
         rules: RulesLike,
         policy: Policy,
         *,
-        layout: str = "raw",
+        suit_order: str = "raw",
         observation: str = "vector",
         sample: bool = False,
         exact: bool = True,
         name: str | None = None,
         match: Match | None = None,
     ) -> None:
-        """`policy` may be a torch module; `layout` and `observation` as in training.
+        """`policy` may be a torch module; `suit_order` and `observation` as in training.
 
         With `sample` an action is drawn from the softmax of the logits, otherwise the argmax is
         played; without `exact` the policy also plays endings.
         """
         super().__init__(rules, match=match)
         self.policy: Policy = _wrap_policy(policy)
-        self.layout: str = checked_choice("layout", layout, SUIT_ORDERS)
+        self.suit_order: str = checked_choice("suit_order", suit_order, SUIT_ORDERS)
         self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
         self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample
@@ -86,11 +86,11 @@ class PolicyAgent(Agent):
         self.endgame_switch = endgame_option(self.rules, exact)
         if trained_on is None:
             return
-        if trained_on.layout_version != OBSERVATION_VERSION:
+        if trained_on.observation_version != OBSERVATION_VERSION:
             raise CannotPlay(
-                f"{path} reads observation layout {trained_on.layout_version}, and this version "
-                f"has {OBSERVATION_VERSION} with {OBSERVATION_SIZE} places: use the version "
-                "that wrote it"
+                f"{path} reads observation version {trained_on.observation_version}, and this "
+                f"package has {OBSERVATION_VERSION} with {OBSERVATION_SIZE} places: use the "
+                "version of the package that wrote it"
             )
         listed = [rules_from_mapping(mapping, path) for mapping in trained_on.rules]
         if listed and not any(map(self.rules.same_game, listed)):
@@ -132,7 +132,7 @@ class PolicyAgent(Agent):
         return probs
 
     def _observe(self, views: Array) -> Observations:
-        options = {"layout": self.layout, "observation": self.observation}
+        options = {"suit_order": self.suit_order, "observation": self.observation}
         return network_inputs(views, self.rules, **options, match=self.match)
 
     def _query(self, observed: Observations) -> Array:
@@ -237,7 +237,7 @@ class OnnxAgent(PolicyAgent):
         *option_words: str,
         match: Match | None = None,
     ) -> None:
-        """`option_words` as for a network, and the layout where the graph's metadata have none."""
+        """`option_words` as for a network, and the suit order if the graph's metadata lack it."""
         try:
             import onnx
             import onnxruntime  # type: ignore[import-untyped]
@@ -263,7 +263,7 @@ class OnnxAgent(PolicyAgent):
             raise ValueError(f"{path} cannot be read as ONNX: {str(error)[:200]}") from None
         trained_on = read_graph_metadata(path, graph.get_modelmeta().custom_metadata_map)
         name = f"onnx:{path}"
-        options = with_layout(
+        options = with_suit_order(
             parse_options(option_words, FileOptions, name), name, trained_on, load_rules(rules)
         )
         inputs = [tensor.name for tensor in graph.get_inputs()]
@@ -321,63 +321,63 @@ def file_of(path: str) -> ModelFile:
 class TrainedOn(Struct, frozen=True):
     """Games that a policy was trained on, according to its file."""
 
-    layout: str
-    layout_version: int
+    suit_order: str
+    observation_version: int
     horizon: str = ""
     rules: tuple[JsonObject, ...] = ()
     """Empty if the file has none."""
 
 
-REMEDY = "write the file again, or leave its metadata out and name the layout"
+REMEDY = "write the file again, or leave its metadata out and name the suit order"
 
 
 def read_graph_metadata(path: str, metadata: Mapping[str, str]) -> TrainedOn | None:
-    """The games of a graph's metadata; None if they name no layout."""
-    if "layout" not in metadata:
+    """The games of a graph's metadata; None if they name no suit order."""
+    if "suit_order" not in metadata:
         return None
     fields = {
-        "layout": metadata["layout"],
-        "layout_version": metadata.get("layout_version", str(OBSERVATION_VERSION)),
+        "suit_order": metadata["suit_order"],
+        "observation_version": metadata.get("observation_version", str(OBSERVATION_VERSION)),
         "horizon": metadata.get("horizon", ""),
         "rules": read_json(metadata.get("rule_sets", "[]").encode(), path, REMEDY),
     }
-    if fields["layout_version"].isdecimal():
-        fields["layout_version"] = int(fields["layout_version"])
+    if fields["observation_version"].isdecimal():
+        fields["observation_version"] = int(fields["observation_version"])
     return convert(fields, TrainedOn, path, REMEDY)
 
 
 class FileOptions(NetworkOptions, frozen=True):
     """Options of policies in files of other libraries."""
 
-    layout: Text = ""
+    suit_order: Text = ""
     takes = (
-        "there are greedy, sample, endgame=exact, endgame=network, layout=raw and "
-        "layout=trump-first"
+        "there are greedy, sample, endgame=exact, endgame=network, suit_order=raw and "
+        "suit_order=trump-first"
     )
 
 
-def with_layout(
+def with_suit_order(
     options: FileOptions, subject: str, trained_on: TrainedOn | None, rules: Rules
 ) -> dict[str, Any]:
-    """Arguments of `PolicyAgent` for these options, with the layout that the file stores.
+    """Arguments of `PolicyAgent` for these options, with the suit order that the file stores.
 
-    If the file stores none, an option has to name it: in the wrong layout a policy plays worse
+    If the file stores none, an option has to name it: in the wrong suit order a policy plays worse
     without any other sign. By default it plays endgames itself if the file says that it was trained
     on them.
     """
-    layout = options.layout
-    if layout:
-        checked_choice("layout", layout, SUIT_ORDERS)
+    suit_order = options.suit_order
+    if suit_order:
+        checked_choice("suit_order", suit_order, SUIT_ORDERS)
     elif trained_on is None:
         raise ValueError(
-            f"{subject} does not store its layout: name the layout of the environment "
-            f"that it was trained in, {subject},layout=raw or {subject},layout=trump-first"
+            f"{subject} does not store its suit order: name the suit order of the environment "
+            f"that it was trained in, {subject},suit_order=raw or {subject},suit_order=trump-first"
         )
-    if trained_on is not None and layout not in ("", trained_on.layout):
+    if trained_on is not None and suit_order not in ("", trained_on.suit_order):
         raise ValueError(
-            f"{subject}: layout is {layout!r}, and its file says that it was trained in "
-            f"{trained_on.layout!r}: leave layout= out"
+            f"{subject}: suit_order is {suit_order!r}, and its file says that it was trained in "
+            f"{trained_on.suit_order!r}: leave suit_order= out"
         )
-    stored = layout if trained_on is None else trained_on.layout
+    stored = suit_order if trained_on is None else trained_on.suit_order
     own = trained_on is not None and trained_on_endgame(trained_on.horizon, rules)
-    return {"layout": stored, "sample": options.sample, "exact": options.exact(own)}
+    return {"suit_order": stored, "sample": options.sample, "exact": options.exact(own)}

@@ -21,7 +21,7 @@ from ...engine.observation.spec import spec_of
 from ...engine.rules import Match, RulesLike, load_rules
 from ..base import Array, CannotPlay, ModelFile
 from ..options import parse_options
-from .policies import FileOptions, PolicyAgent, TrainedOn, file_of, with_layout
+from .policies import FileOptions, PolicyAgent, TrainedOn, file_of, with_suit_order
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
@@ -50,7 +50,7 @@ class SB3Agent(PolicyAgent):
     ) -> None:
         """`source` is a file with the word `trusted`, or a model, of whose policy a copy plays.
 
-        `option_words` are those of a network, the layout, and `algorithm=NAME` of a file.
+        `option_words` are those of a network, the suit order, and `algorithm=NAME` of a file.
         """
         kind = f"sb3:{source},{TRUSTED}" if isinstance(source, str) else "a model"
         named = parse_options(option_words, SB3Options, kind)
@@ -62,8 +62,8 @@ class SB3Agent(PolicyAgent):
             model, origin = source, f"the model of {type(source).__name__}"
             name, network = type(source).__name__, _copy_of(model.policy)
         stored = getattr(_observation_space(model), TRAINED_ON, None)
-        trained_on = stored and convert(stored, TrainedOn, origin, "name its layout")
-        options = with_layout(named, kind, trained_on, load_rules(rules))
+        trained_on = stored and convert(stored, TrainedOn, origin, "name its suit order")
+        options = with_suit_order(named, kind, trained_on, load_rules(rules))
 
         def policy(observations: Array, masks: Array) -> Tensor:
             return _logits(network, observations, masks)

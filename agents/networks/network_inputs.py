@@ -3,7 +3,7 @@
 >>> from german_whist import Game
 >>> from german_whist.agents.networks.network_inputs import network_inputs
 >>> views = [Game(seed=seed).view() for seed in range(3)]
->>> observed = network_inputs(views, "classic", layout="trump-first")
+>>> observed = network_inputs(views, "classic", suit_order="trump-first")
 >>> logits = observed.masks.astype(float)  # of your network, from `observed.observations`
 >>> actions = observed.real(logits.argmax(1))
 >>> targets = observed.shown(actions)  # of an agent's actions, to learn from
@@ -70,7 +70,7 @@ class Observations:
     """Encoded views."""
 
     observations: npt.NDArray[np.int8]
-    """`(n, size of the layout)` zeros and ones, or `(n, rows, 4)` histories."""
+    """`(n, size of the observation)` zeros and ones, or `(n, rows, 4)` histories."""
     masks: npt.NDArray[np.int8]
     """`(n, actions)`, 1 for each legal action in the encoding."""
     orders: npt.NDArray[np.uint8]
@@ -106,7 +106,7 @@ def network_inputs(
     views: npt.NDArray[np.void] | View | Sequence[View],
     rules: RulesLike | None = None,
     *,
-    layout: str = "raw",
+    suit_order: str = "raw",
     observation: str = "vector",
     match: Match | int | None = None,
 ) -> Observations:
@@ -115,7 +115,7 @@ def network_inputs(
     `views` are one `View`, several, or an array of `VIEW` records, as an agent's `act` gets them.
     The default of `rules` is those of a `View`, or classic.
     """
-    trumps_first = checked_choice("layout", layout, SUIT_ORDERS) == "trump-first"
+    trumps_first = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "trump-first"
     if not isinstance(views, np.ndarray):
         listed = list_views(views)
         if rules is None and listed:

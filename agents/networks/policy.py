@@ -79,7 +79,7 @@ def critic_net(checkpoint: Checkpoint) -> PolicyNet:
 def _net(checkpoint: Checkpoint, layers: list[tuple[Array, Array]]) -> PolicyNet:
     card, network = checkpoint.card, checkpoint.card.network
     return PolicyNet(
-        card.layout == "trump-first",
+        card.suit_order == "trump-first",
         network.card_ranks == "relative",
         network.places,
         mlp_weights(layers),

@@ -65,7 +65,7 @@ def write_strategy(path: Path, solver: CFRPlusSolver, responses: Responses) -> N
         rules=(solver.rules.as_mapping(),),
         network=NetworkCard(kind="table", inputs=(), hidden_sizes=(), cells=len(cells)),
         actions=solver.rules.actions,
-        layout="raw",
+        suit_order="raw",
         horizon="foreplay",
         solution=Solution(solver.iterations, responses.exploitability, responses.value),
     )

@@ -19,7 +19,7 @@ from german_whist import PolicyAgent, evaluate
 MAKE_VEC = """\
 envs = gym.make_vec(
         "german_whist/GermanWhist-v0", args.num_envs, opponent="threshold", reward="win",
-        layout="trump-first", horizon="foreplay",
+        suit_order="trump-first", horizon="foreplay",
     )
 """
 # Gymnasium in place of Gym.
@@ -79,7 +79,7 @@ def main() -> None:
         with torch.no_grad():
             return variables["agent"].actor(torch.Tensor(observations))
 
-    player = PolicyAgent("classic", logits, layout="trump-first", name="cleanrl")
+    player = PolicyAgent("classic", logits, suit_order="trump-first", name="cleanrl")
     result = evaluate(player, ["random", "threshold"], hands=2000, seed=1, workers=1)
     for pairing in result.pairings:
         rate = pairing.win_rate.scaled(100)

@@ -25,7 +25,7 @@ from ray.tune.registry import register_env
 from german_whist import PolicyAgent, evaluate, german_whist_v0
 
 RULES = "small-last"
-OPTIONS: Any = {"layout": "trump-first", "horizon": "foreplay"}
+OPTIONS: Any = {"suit_order": "trump-first", "horizon": "foreplay"}
 NUM_ENVS, MINUTES = 64, 0.8
 Array = np.ndarray[Any, Any]
 
@@ -104,7 +104,7 @@ def player_of(checkpoint: Path) -> PolicyAgent:
         with torch.no_grad():
             return module.forward_inference({"obs": batch})["action_dist_inputs"]
 
-    return PolicyAgent(RULES, logits, layout=OPTIONS["layout"], name="rllib")
+    return PolicyAgent(RULES, logits, suit_order=OPTIONS["suit_order"], name="rllib")
 
 
 def main(minutes: float = MINUTES) -> None:

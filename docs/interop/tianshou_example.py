@@ -24,7 +24,7 @@ from tianshou.utils.net.common import Net
 from german_whist import PolicyAgent, evaluate, german_whist_v0
 
 RULES, NUM_ENVS, MOVES = "small-last", 32, 20_000
-OPTIONS: Any = {"layout": "trump-first", "horizon": "foreplay"}
+OPTIONS: Any = {"suit_order": "trump-first", "horizon": "foreplay"}
 Array = np.ndarray[Any, Any]
 
 
@@ -74,7 +74,7 @@ def main(moves: int = MOVES) -> None:
         with torch.no_grad():
             return policy.model(observations)[0]
 
-    player = PolicyAgent(RULES, values, layout=OPTIONS["layout"], name="tianshou")
+    player = PolicyAgent(RULES, values, suit_order=OPTIONS["suit_order"], name="tianshou")
     result = evaluate(player, ["random", "threshold"], RULES, hands=2000, seed=1, workers=1)
     for pairing in result.pairings:
         rate = pairing.win_rate.scaled(100)

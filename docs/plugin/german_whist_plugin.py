@@ -30,7 +30,7 @@ class LowLeader(PolicyAgent):
             return np.broadcast_to(sign * height, masks.shape)
 
         super().__init__(
-            rules, policy, layout="trump-first", name=f"low-leader:{word}", match=match
+            rules, policy, suit_order="trump-first", name=f"low-leader:{word}", match=match
         )
 
 

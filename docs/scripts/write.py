@@ -134,8 +134,9 @@ its meaning is that of the first, and the others hold the same for the other pla
 
 Version {OBSERVATION_VERSION}: {OBSERVATION_SPEC.size} int8 values, the same for every rule set; \
 where hands are exchanged, {extra} more follow.
-In the layout `raw` suits keep their order. In `trump-first` trumps come first and the side suits
-follow in an order that depends on the player's own cards; actions and mask are relabelled too.
+With the suit order `raw` suits keep their order. With `trump-first` trumps come first and the
+side suits follow in an order that depends on the player's own cards; actions and mask are
+relabelled too.
 `OBSERVATION_SPEC.slice("own_hand")` is the slice of a group. Card ids are suit × 13 + rank, with
 suits clubs, diamonds, hearts, spades and ranks two to ace.
 

@@ -52,7 +52,7 @@ class GameOptions(TypedDict, total=False):
     | option | values, the default first |
     |---|---|
     | `reward` | `points`, `win`, `margin`, `tricks` |
-    | `layout` | `raw`, the real suits; `trump-first`, suits relabelled, actions and mask to match |
+    | `suit_order` | `raw`, the real suits; `trump-first`, suits relabelled, in actions too |
     | `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays the exact value \
 of the ending; `match`; `auto`, which is `foreplay` where endings are exact, else `hand` |
     | `observation` | `vector`, `history`; `text` of single environments, for language models |
@@ -60,7 +60,7 @@ of the ending; `match`; `auto`, which is `foreplay` where endings are exact, els
     """
 
     reward: str
-    layout: str
+    suit_order: str
     horizon: str
     observation: str
     match: Match | int | None
@@ -68,7 +68,7 @@ of the ending; `match`; `auto`, which is `foreplay` where endings are exact, els
 
 _ALLOWED = {
     "reward": REWARDS,
-    "layout": SUIT_ORDERS,
+    "suit_order": SUIT_ORDERS,
     "horizon": (*HORIZONS, AUTO),
     "observation": (*OBSERVATIONS, TEXT),
 }
@@ -95,15 +95,15 @@ class Options:
     rules: Rules
     match: Match | None
     reward: str
-    layout: str
+    suit_order: str
     horizon: str
     observation: str
 
     def trained_on(self) -> JsonObject:
         """Options that a policy trained on them depends on, as plain values."""
         return {
-            "layout": self.layout,
-            "layout_version": OBSERVATION_VERSION,
+            "suit_order": self.suit_order,
+            "observation_version": OBSERVATION_VERSION,
             "horizon": self.horizon,
             "rules": [self.rules.as_mapping()],
         }
@@ -118,7 +118,7 @@ class Options:
             config["reward_rules"] = self._rules_paying("margin")
         config["reward"] = REWARDS.index(self.reward)
         config["horizon"] = HORIZONS.index(self.horizon)
-        config["trumps_first"] = self.layout == "trump-first"
+        config["trumps_first"] = self.suit_order == "trump-first"
         return config
 
     @cached_property
@@ -202,10 +202,10 @@ def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -
             f"horizon is 'foreplay', but the rules {loaded.name} {reason}: use 'hand', or 'auto' "
             "for either, as the rules have it"
         )
-    if selected["observation"] == TEXT and selected["layout"] != SUIT_ORDERS[0]:
+    if selected["observation"] == TEXT and selected["suit_order"] != SUIT_ORDERS[0]:
         raise ValueError(
-            f"layout is {selected['layout']!r}, but texts name the real suits: leave it out with "
-            "observation 'text'"
+            f"suit_order is {selected['suit_order']!r}, but texts name the real suits: leave it "
+            "out with observation 'text'"
         )
     if match is not None:
         _check_bounded(loaded, selected["reward"])

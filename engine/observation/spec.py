@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false, reportReturnType=false
-"""Observation vector: flat int8, with the same layout in every rule set.
+"""Observation vector: flat int8, with the same places in every rule set.
 
 `OBSERVATION_SPEC` is the index table by name; the documentation is generated from it.
 `EXCHANGE_SPEC` extends it for rule sets with an exchange. `encode` writes a vector from a `VIEW`
@@ -70,7 +70,9 @@ class ObservationSpec:
 
     def group(self, name: str) -> Group:
         if name not in self._by_name:
-            raise KeyError(f"{name!r} is not in the layout; there are {', '.join(self._by_name)}")
+            raise KeyError(
+                f"{name!r} is not in the observation; there are {', '.join(self._by_name)}"
+            )
         return self._by_name[name]
 
     def slice(self, name: str) -> slice:

@@ -42,7 +42,7 @@ that are not to move, and after the end.
 
 ### Observations
 
-Layout version [VERSION], one int8 vector with zeros and ones. Everybody sees the table from
+Observation version [VERSION], one int8 vector with zeros and ones. Everybody sees the table from
 its own seat: *left* is the next player clockwise, *right* the one after that. Before the ninth
 trick the dummy's cards are cards of the stock like others; then all three see them.
 

@@ -155,7 +155,7 @@ def test_a_card_of_other_text_is_refused(tmp_path: Path, other: str, at: int) ->
     ("text", "message"),
     [
         ("[" * 100_000, "player.safetensors: is nested too deeply"),
-        ('{"format": 1, "layout": 1e999}', "not valid JSON"),
+        ('{"format": 1, "suit_order": 1e999}', "not valid JSON"),
         ('{"format": NaN}', "not valid JSON"),
         ("", "not valid JSON"),
         ("[1]", f"its format is a list of 1, and this version reads format {FORMAT}"),
@@ -173,15 +173,15 @@ def test_what_is_no_card_is_refused(text: str, message: str, path: Path) -> None
     ("changes", "message"),
     [
         (
-            {"layout": "upside-down"},
-            r"layout is 'upside-down': it has to be one of raw, tru",
+            {"suit_order": "upside-down"},
+            r"suit_order is 'upside-down': it has to be one of raw, tru",
         ),
         ({"actions": "52"}, "actions is '52': it has to be a whole number of at least 1"),
         ({"rules": []}, "rules is an empty list: it has to be a list of one or more mappings"),
         ({"rules": [{"suits": "x"}]}, "suits is 'x'"),
         ({"rules": [3]}, r"rules\[0\] is 3: it has to be a mapping"),
         ({"horizon": 4}, "horizon is 4: it has to be one of auto, foreplay, hand, match"),
-        ({"leyout": "raw"}, "'leyout' is not known here; did you mean 'layout'"),
+        ({"suit_ordr": "raw"}, "'suit_ordr' is not known here; did you mean 'suit_order'"),
         ({"network": network([638])}, r"network\.inputs\[0\] is 638: it has to be a text"),
         ({"network": network(["hand"])}, "network: 'hand' is no group .* mean 'own_hand'"),
         ({"network": network(["led[]"])}, r"network: 'led\[\]' is no group of inputs: write"),
@@ -213,11 +213,11 @@ def test_card_comes_back_as_written_and_leaves_digest_unchanged(path: Path) -> N
     again = write_checkpoint(path.with_name("again"), first.weights, first.card)
     one, two = (read_card(each) for each in (path, again))
     assert one == two
-    assert read_fields(again)["layout_version"] == OBSERVATION_VERSION
+    assert read_fields(again)["observation_version"] == OBSERVATION_VERSION
 
 
 def test_words_of_a_card_are_those_of_environments() -> None:
-    assert get_args(cards.LayoutName) == SUIT_ORDERS
+    assert get_args(cards.SuitOrder) == SUIT_ORDERS
     assert get_args(cards.Horizon) == (*HORIZONS, AUTO)
     assert get_args(cards.Reward) == REWARDS
 

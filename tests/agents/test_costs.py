@@ -119,7 +119,7 @@ def test_regrets_are_those_of_every_deal_played_out(plies: int) -> None:
 
 
 def test_info_holds_the_cost_of_each_action() -> None:
-    env = GermanWhistEnv("2x4-h2", costs="exact", layout="trump-first", seat=0)
+    env = GermanWhistEnv("2x4-h2", costs="exact", suit_order="trump-first", seat=0)
     model = CostModel("2x4-h2")
     for seed in range(4):
         info = env.reset(seed=seed)[1]

@@ -112,7 +112,7 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
             rules=(rules.as_mapping(),),
             network=network,
             actions=rules.actions,
-            layout="raw",
+            suit_order="raw",
             horizon="foreplay",
             solution=Solution(1, 0.1, 0.0) if solved else None,
         )

@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def situations(count: int = 300, steps: int = 9) -> tuple[np.ndarray, np.ndarray]:
-    games = dealt("classic", count, seed=5, layout="trump-first")
+    games = dealt("classic", count, seed=5, suit_order="trump-first")
     for _ in range(steps):
         step = games.step(games.observe().masks.argmax(axis=1))
     return games.views(), step.observations
@@ -84,7 +84,7 @@ def plain_probabilities(observation: np.ndarray, logits: np.ndarray) -> np.ndarr
 
 
 def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) -> None:
-    path = player(tmp_path, {"card_ranks": "relative"}, layout="raw")
+    path = player(tmp_path, {"card_ranks": "relative"}, suit_order="raw")
     games = dealt("classic", 200, seed=6)
     step = games.observe()
     for _ in range(15):
@@ -139,9 +139,9 @@ def test_torch_is_not_needed(path: Path) -> None:
     [
         (
             {},
-            {"layout_version": 7},
+            {"observation_version": 7},
             "classic",
-            f"layout 7, .* version has layout {OBSERVATION_VERSION}",
+            f"version 7, .* package reads version {OBSERVATION_VERSION}",
         ),
         ({}, {"actions": 53}, "classic", "actions is 53, and its rules classic have 52"),
         ({}, {}, "margin", "plays classic, and not margin"),

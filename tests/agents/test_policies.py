@@ -25,12 +25,12 @@ from german_whist.training.callbacks.base import CALLBACKS
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("suit_order", ["raw", "trump-first"])
 @pytest.mark.parametrize("observation", ["vector", "history"])
 @pytest.mark.parametrize("rules", ["classic", "draft", "no-trump"])
-def test_views_look_as_in_the_environments(rules: str, layout: str, observation: str) -> None:
-    views, step, env = selfplay_views(rules, layout=layout, observation=observation)
-    observed = network_inputs(views, rules, layout=layout, observation=observation)
+def test_views_look_as_in_the_environments(rules: str, suit_order: str, observation: str) -> None:
+    views, step, env = selfplay_views(rules, suit_order=suit_order, observation=observation)
+    observed = network_inputs(views, rules, suit_order=suit_order, observation=observation)
     assert np.array_equal(observed.observations, step.observations)
     assert np.array_equal(observed.masks, step.masks)
     # The way back: what is chosen as it is shown is the card that the environment plays.
@@ -49,7 +49,7 @@ def test_views_look_as_in_the_environments(rules: str, layout: str, observation:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda views: network_inputs(views, layout="trumps"), "layout is 'trumps'"),
+        (lambda views: network_inputs(views, suit_order="trumps"), "suit_order is 'trumps'"),
         (lambda views: network_inputs(views, observation="rows"), "observation is 'rows'"),
         (lambda views: network_inputs(views["hand"]), "views are uint64: give VIEW records"),
         (lambda views: network_inputs(views).real([1, 2]), "one whole number for each of 64 views"),
@@ -69,7 +69,7 @@ def test_a_policy_of_histories_is_given_whole_histories() -> None:
         batches.append(observations)
         return masks
 
-    options = {"layout": "trump-first", "observation": "history"}
+    options = {"suit_order": "trump-first", "observation": "history"}
     agent = PolicyAgent("classic", policy, **options)  # type: ignore[arg-type]
     evaluate(agent, "random", hands=4, seed=1)
     tricks_led = [(batch[..., 0] == 4).sum(1).max() for batch in batches]
@@ -92,7 +92,7 @@ def test_a_function_plays_by_logits_or_by_actions() -> None:
     assert PolicyAgent("classic", lowest).name == "lowest"
     # One view is observed as well.
     view = Game("classic", seed=1).view()
-    observed = network_inputs(view, layout="trump-first")
+    observed = network_inputs(view, suit_order="trump-first")
     assert observed.observations.shape == (1, OBSERVATION_SPEC.size)
     assert int(observed.real([int(observed.masks[0].argmax())])[0]) in view.legal()
 
@@ -116,13 +116,13 @@ def test_a_policy_draws_by_its_logits() -> None:
 
 
 def test_policy_draws_by_the_probabilities_it_states() -> None:
-    """In a layout whose suits are others than the real ones, and in open endings."""
+    """In a suit order whose suits are others than the real ones, and in open endings."""
     weights = np.random.default_rng(1).normal(size=(OBSERVATION_SPEC.size, 52))
 
     def policy(observations: Any, masks: Any) -> Any:
         return observations @ weights / 5
 
-    drawing = PolicyAgent("classic", policy, layout="trump-first", sample=True)
+    drawing = PolicyAgent("classic", policy, suit_order="trump-first", sample=True)
     game, views = Game("classic", seed=1), []
     while not game.over:
         views.append(game.view().array)
@@ -132,7 +132,7 @@ def test_policy_draws_by_the_probabilities_it_states() -> None:
     frequencies = np.stack([np.bincount(row, minlength=52) / 2000 for row in drawn])
     assert drawing.probabilities(chosen) == pytest.approx(frequencies, abs=0.05)
     assert 1 in frequencies[-1]
-    greedy = PolicyAgent("classic", policy, layout="trump-first")
+    greedy = PolicyAgent("classic", policy, suit_order="trump-first")
     assert greedy.greedy
     assert not drawing.greedy
     np.testing.assert_array_equal(greedy.probabilities(chosen), drawing.probabilities(chosen))
@@ -142,7 +142,7 @@ def test_the_exploitability_of_a_policy_that_draws_is_exact() -> None:
     def uniform(observations: Any, masks: Any) -> Any:
         return np.zeros(masks.shape)
 
-    agent = PolicyAgent("2x4-h2", uniform, layout="trump-first", sample=True)
+    agent = PolicyAgent("2x4-h2", uniform, suit_order="trump-first", sample=True)
     found = measure_exploitability(agent, "2x4-h2")
     random = measure_exploitability(make_agent("random-exact", "2x4-h2"), "2x4-h2")
     assert found.exploitability == pytest.approx(random.exploitability)
@@ -195,7 +195,7 @@ def test_a_graph_plays_as_the_checkpoint_that_it_was_made_of(graph: Path) -> Non
         ("onnx:{graph}", "draft", "plays classic, and not draft"),
         ("onnx:{graph},endgame=network", "classic", "never saw an ending"),
         ("onnx:{graph},greedi", "classic", "'greedi' is no option of onnx:"),
-        ("onnx:{graph},layout=trumps", "classic", "layout is 'trumps'"),
+        ("onnx:{graph},suit_order=trumps", "classic", "suit_order is 'trumps'"),
         ("onnx:nothing.onnx", "classic", "'nothing.onnx' is no file"),
         (f"onnx:{__file__}", "classic", "cannot be read as ONNX"),
     ],
@@ -241,14 +241,14 @@ def test_onnx_agent_refuses_graphs_with_loops(place: str, tmp_path: Path) -> Non
     model = helper.make_model(graph, opset_imports=opsets, functions=functions)
     onnx.save(model, tmp_path / "loop.onnx")
     with pytest.raises(ValueError, match="has the operator Loop, which may run for ever"):
-        make_agent(f"onnx:{tmp_path}/loop.onnx,layout=raw")
+        make_agent(f"onnx:{tmp_path}/loop.onnx,suit_order=raw")
 
 
 @pytest.mark.parametrize("data", [b"", b"    ORTM    ", b"\x3a\xff", b"\x3b"])
 def test_onnx_agent_refuses_bytes_without_a_graph(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "bytes.onnx").write_bytes(data)
     with pytest.raises(ValueError, match="cannot be read as ONNX"):
-        make_agent(f"onnx:{tmp_path}/bytes.onnx,layout=raw")
+        make_agent(f"onnx:{tmp_path}/bytes.onnx,suit_order=raw")
 
 
 def test_a_package_makes_its_players_known(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:

@@ -41,7 +41,7 @@ def plain_relative_ranks(observation: np.ndarray) -> tuple[np.ndarray, dict[int,
 
 @pytest.mark.parametrize("name", NAMES)
 def test_relative_ranks_agree_with_lists(name: str) -> None:
-    games = dealt(name, 12, seed=3, layout="trump-first")
+    games = dealt(name, 12, seed=3, suit_order="trump-first")
     step = games.observe()
     actions = games.rules.actions
     rng = np.random.default_rng(4)

@@ -71,10 +71,12 @@ def test_actions_that_are_no_whole_numbers_are_refused(value: float) -> None:
         act_on(agent, selfplay_views(count=8)[0])
 
 
-@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("suit_order", ["raw", "trump-first"])
 @pytest.mark.parametrize("action", [-1, -53, 52, 10**12, -(10**12)])
-def test_actions_that_are_no_cards_stay_what_they_are(action: int, layout: str) -> None:
-    agent = PolicyAgent("classic", lambda _, masks: np.full(len(masks), action), layout=layout)
+def test_actions_that_are_no_cards_stay_what_they_are(action: int, suit_order: str) -> None:
+    agent = PolicyAgent(
+        "classic", lambda _, masks: np.full(len(masks), action), suit_order=suit_order
+    )
     assert (act_on(agent, selfplay_views(count=8)[0]) == action).all()
 
 

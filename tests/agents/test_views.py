@@ -139,4 +139,4 @@ def test_load_policy_computes_what_the_agent_plays(source: str | Path) -> None:
     assert seen.real(actions).tolist() == load_agent("champion-1").act(views)
     assert logits.requires_grad
     assert policy.observe(views[0]).masks.tolist() == seen.masks[:1].tolist()
-    assert network_inputs(views, layout=policy.layout).masks.tolist() == seen.masks.tolist()
+    assert network_inputs(views, suit_order=policy.suit_order).masks.tolist() == seen.masks.tolist()

@@ -159,7 +159,7 @@ def main(rules: list[str]) -> None:
         Rules(name="tiny", suits=3, ranks=6, hand=3, contract="low"), horizon="foreplay"
     )
     counts["on this side"] = agree(TINY, True, horizon="foreplay")
-    counts["match"] = agree(TINY, horizon="match", match=3, layout="raw")
+    counts["match"] = agree(TINY, horizon="match", match=3, suit_order="raw")
     counts["history"] = agree(TINY, horizon="hand", observation="history")
     check_games_are_played_without_showing(TINY)
     check_illegal()

@@ -225,11 +225,11 @@ def test_actions_that_are_none_are_refused(wrong: Any, sentence: str, threads: i
     refused(games, lambda: games.step(wrong(legal)), sentence)
 
 
-@pytest.mark.parametrize("layout", ["raw", "trump-first"])
-def test_one_illegal_action_keeps_every_game_where_it_is(layout: str) -> None:
-    games = dealt("classic", 4, 3, layout=layout)
+@pytest.mark.parametrize("suit_order", ["raw", "trump-first"])
+def test_one_illegal_action_keeps_every_game_where_it_is(suit_order: str) -> None:
+    games = dealt("classic", 4, 3, suit_order=suit_order)
     masks = games.observe().masks
-    names = str if layout == "trump-first" else action_text
+    names = str if suit_order == "trump-first" else action_text
     for index in range(4):
         wrong = int(np.flatnonzero(masks[index] == 0)[-1])
         actions = with_action(masks.argmax(axis=1), index, wrong)
@@ -270,7 +270,7 @@ def test_indices_that_are_none_are_refused(indices: Any, sentence: str) -> None:
         ({"threads": 0}, "threads is 0"),
         ({"threads": None}, "threads is None"),
         ({"seed": -1}, "seed is -1"),
-        ({"layout": "fancy"}, r"layout is 'fancy'.*raw, trump-first"),
+        ({"suit_order": "fancy"}, r"suit_order is 'fancy'.*raw, trump-first"),
     ],
 )
 def test_batches_that_are_none_are_refused(values: dict[str, Any], sentence: str) -> None:

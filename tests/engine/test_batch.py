@@ -47,9 +47,9 @@ RAW = [0, 1, 2, 3]
 
 
 class Seats:
-    def __init__(self, name: str, n: int, seed: int, match: Match | None, layout: str) -> None:
+    def __init__(self, name: str, n: int, seed: int, match: Match | None, suit_order: str) -> None:
         self.rules, self.plain = engine_rules(name), plain_rules(name)
-        self.n, self.seed, self.match, self.layout = n, seed, match, layout
+        self.n, self.seed, self.match, self.suit_order = n, seed, match, suit_order
         self.numbers = list(range(n))
         self.games = [plain_twin(Game(self.rules, seed, index)) for index in range(n)]
         self.matches = [self.new_match(game.dealer) for game in self.games]
@@ -86,7 +86,7 @@ class Seats:
         plain = self.games[index]
         assert step.seats[index] == seat
         view = plain.view(seat)
-        order = RAW if self.layout == "raw" else plain_suit_order(self.plain, view)
+        order = RAW if self.suit_order == "raw" else plain_suit_order(self.plain, view)
         expected = plain_observation(view, order, self.needs(index, seat), spec_of(self.rules))
         actual = step.observations[index]
         assert np.array_equal(actual, expected), observation_differences(actual, expected)
@@ -107,12 +107,12 @@ def check_kinds(games: SelfPlayEnv, step: StepResult) -> None:
     ]
 
 
-def play_and_compare(name: str, n: int, hands: int, layout: str, match: Any = None) -> int:
-    rng = random.Random(f"batch {name} {layout} {match}")
+def play_and_compare(name: str, n: int, hands: int, suit_order: str, match: Any = None) -> int:
+    rng = random.Random(f"batch {name} {suit_order} {match}")
     seed = rng.randrange(2**64)
-    threads = 1 if layout == "raw" else 2
-    games = dealt(engine_rules(name), n, seed, match=match, layout=layout, threads=threads)
-    seats = Seats(name, n, seed, match, layout)
+    threads = 1 if suit_order == "raw" else 2
+    games = dealt(engine_rules(name), n, seed, match=match, suit_order=suit_order, threads=threads)
+    seats = Seats(name, n, seed, match, suit_order)
     styles = [rng.choice(STYLES) for _ in range(n)]
     step = games.observe()
     check_kinds(games, step)
@@ -149,15 +149,15 @@ def play_and_compare(name: str, n: int, hands: int, layout: str, match: Any = No
 
 
 @pytest.mark.parametrize(
-    ("name", "layout"),
+    ("name", "suit_order"),
     [(name, "trump-first") for name in EVERY_SET]
     + [(name, "raw") for name in ("classic", "draft", "humbug")],
 )
-def test_batch_shows_and_plays_as_the_plain_implementation(name: str, layout: str) -> None:
-    play_and_compare(name, n=3, hands=5, layout=layout)
+def test_batch_shows_and_plays_as_the_plain_implementation(name: str, suit_order: str) -> None:
+    play_and_compare(name, n=3, hands=5, suit_order=suit_order)
 
 
-@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("suit_order", ["raw", "trump-first"])
 @pytest.mark.parametrize(
     ("name", "match"),
     [
@@ -170,8 +170,8 @@ def test_batch_shows_and_plays_as_the_plain_implementation(name: str, layout: st
         ("low", Match(best_of=5)),
     ],
 )
-def test_matches_in_a_batch_add_up(name: str, match: Match, layout: str) -> None:
-    finished = play_and_compare(name, n=2, hands=16, layout=layout, match=match)
+def test_matches_in_a_batch_add_up(name: str, match: Match, suit_order: str) -> None:
+    finished = play_and_compare(name, n=2, hands=16, suit_order=suit_order, match=match)
     assert finished or match.target == 200
 
 
@@ -217,8 +217,8 @@ def test_reset_begins_the_seed_again() -> None:
 
 def test_indices_move_only_the_games_they_name() -> None:
     rng = random.Random(3)
-    games = dealt("draft", 6, 2, layout="trump-first")
-    twin = dealt("draft", 6, 2, layout="trump-first")
+    games = dealt("draft", 6, 2, suit_order="trump-first")
+    twin = dealt("draft", 6, 2, suit_order="trump-first")
     for _ in range(200):
         indices = np.array(rng.sample(range(6), rng.randint(1, 6)))
         look = games.observe()

@@ -78,14 +78,14 @@ def exchanged(game: Game, seat: int, exchange: dict[int, int]) -> Game:
 
 
 @cache
-def pair_of_games(name: str, layout: str) -> SelfPlayEnv:
-    return dealt(engine_rules(name), 2, layout=layout)
+def pair_of_games(name: str, suit_order: str) -> SelfPlayEnv:
+    return dealt(engine_rules(name), 2, suit_order=suit_order)
 
 
 def shown_to_mover(
-    determinizations: tuple[Game, Game], layout: str
+    determinizations: tuple[Game, Game], suit_order: str
 ) -> tuple[tuple[bytes, bytes], ...]:
-    games = pair_of_games(determinizations[0].rules.name, layout)
+    games = pair_of_games(determinizations[0].rules.name, suit_order)
     for index, determinization in enumerate(determinizations):
         games.batch.games[index] = determinization.array[0]
     step = games.observe()
@@ -108,8 +108,8 @@ def check_same_to(seat: int, game: Game, determinization: Game) -> None:
     for relabel in (False, True):
         assert history_bytes(view, relabel) == history_bytes(other_view, relabel)
     if game.turn == seat:
-        for layout in SUIT_ORDERS:
-            one, other = shown_to_mover((game, determinization), layout)
+        for suit_order in SUIT_ORDERS:
+            one, other = shown_to_mover((game, determinization), suit_order)
             assert one == other
 
 

@@ -1,4 +1,4 @@
-"""The `trump-first` layout shows each situation once, whatever the suits are called."""
+"""The suit order `trump-first` shows each situation once, whatever the suits are called."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_alike_suits_are_told_apart_by_the_card_led() -> None:
     # The follower never held a red card and has seen one queen of each red suit;
     # only the suit of the one just led sets them apart.
     rules = {"suits": 3, "ranks": 3, "hand": 2, "stock": 0, "trumps": "none"}
-    games = dealt(rules, 2, layout="trump-first")
+    games = dealt(rules, 2, suit_order="trump-first")
     for index, reds in enumerate((("QD", "QH"), ("QH", "QD"))):
         game = Game(rules)
         game.deal_cards("QD QC QH KC", 1)
@@ -106,7 +106,7 @@ def test_alike_suits_are_told_apart_by_the_card_led() -> None:
 
 
 def test_trumps_stand_first_and_side_suits_follow_the_own_hand() -> None:
-    games = dealt("classic", 200, 6, layout="trump-first")
+    games = dealt("classic", 200, 6, suit_order="trump-first")
     hands = games.observe().observations[:, OBSERVATION_SPEC.slice("own_hand")].reshape(-1, 4, 13)
     strength = hands.astype(int) @ (1 << np.arange(13))
     assert (strength[:, 1] >= strength[:, 2]).all()
@@ -115,8 +115,8 @@ def test_trumps_stand_first_and_side_suits_follow_the_own_hand() -> None:
     assert (trumps == [1, 0, 0, 0, 0]).all()
 
 
-@pytest.mark.parametrize("layout", SUIT_ORDERS)
-def test_names_of_the_layout_cover_the_vector_once(layout: str) -> None:
+@pytest.mark.parametrize("suit_order", SUIT_ORDERS)
+def test_names_of_groups_cover_the_vector_once(suit_order: str) -> None:
     for table in (OBSERVATION_SPEC, EXCHANGE_SPEC):
         places = np.zeros(table.size, int)
         for group in table.groups:
@@ -127,7 +127,7 @@ def test_names_of_the_layout_cover_the_vector_once(layout: str) -> None:
     # What is shown of an exchange stands behind all that others show.
     assert EXCHANGE_SPEC.groups[: len(OBSERVATION_SPEC.groups)] == OBSERVATION_SPEC.groups
     for name in EVERY_SET:
-        games = dealt(engine_rules(name), 2, layout=layout)
+        games = dealt(engine_rules(name), 2, suit_order=suit_order)
         observations = games.observe().observations
         assert observations.shape == (2, spec_of(games.rules).size)
         assert set(np.unique(observations).tolist()) <= {0, 1}

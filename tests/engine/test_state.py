@@ -91,24 +91,31 @@ def relabelled(group: list[int], order: list[int]) -> list[int]:
 
 
 def check(env: Any, state: Any, order: list[int]) -> None:
-    groups, layout = expected(env.game()), state_spec_of(env.rules)
-    assert {group.name for group in layout.groups} == {*groups}
-    assert state.shape == (layout.size,)
+    groups, suit_order = expected(env.game()), state_spec_of(env.rules)
+    assert {group.name for group in suit_order.groups} == {*groups}
+    assert state.shape == (suit_order.size,)
     assert state in env.state_space
     groups["trumps"] = [*(groups["trumps"][suit] for suit in order), groups["trumps"][4]]
     for name, group in groups.items():
-        assert state[layout.slice(name)].tolist() == relabelled(group, order), name
+        assert state[suit_order.slice(name)].tolist() == relabelled(group, order), name
 
 
-@pytest.mark.parametrize("layout", ["raw", "trump-first"])
+@pytest.mark.parametrize("suit_order", ["raw", "trump-first"])
 @pytest.mark.parametrize("name", EVERY_SET)
-def test_state_is_that_of_the_open_game(name: str, layout: str) -> None:
-    env, rng = german_whist_v0.raw_env(engine_rules(name), layout=layout), np.random.default_rng(1)
+def test_state_is_that_of_the_open_game(name: str, suit_order: str) -> None:
+    env, rng = (
+        german_whist_v0.raw_env(engine_rules(name), suit_order=suit_order),
+        np.random.default_rng(1),
+    )
     env.reset(seed=1)
     while not env.is_over:
         seen = env.observe(env.agent_selection)
         if rng.random() < 0.3:
-            order = network_inputs(env.view(env.agent_selection), layout=layout).orders[0].tolist()
+            order = (
+                network_inputs(env.view(env.agent_selection), suit_order=suit_order)
+                .orders[0]
+                .tolist()
+            )
             check(env, env.state(), order)
         env.step(pick(seen["action_mask"], rng))
     assert env.state() in env.state_space
@@ -129,11 +136,11 @@ def states_of(env: Any, infos: Any) -> Any:
 
 
 @pytest.mark.parametrize("rules", ["classic", "draft", "humbug"])
-@pytest.mark.parametrize("layout", ["raw", "trump-first"])
-def test_environments_give_equal_states(rules: str, layout: str) -> None:
+@pytest.mark.parametrize("suit_order", ["raw", "trump-first"])
+def test_environments_give_equal_states(rules: str, suit_order: str) -> None:
     from german_whist.envs.sb3 import GermanWhistVecEnv
 
-    options: dict[str, Any] = {"layout": layout, "with_state": True}
+    options: dict[str, Any] = {"suit_order": suit_order, "with_state": True}
     vector = GermanWhistVectorEnv(3, rules, copy=False, threads=2, **options)
     vec_env = GermanWhistVecEnv(3, rules, **options)
     vec_env.seed(5)
@@ -152,7 +159,7 @@ def test_environments_give_equal_states(rules: str, layout: str) -> None:
     info = single.reset(seed=5)[1]
     for _ in range(10):
         game, view = single._batch.batch.game(), single.view()
-        order = network_inputs(view, layout=layout).orders[0].tolist()
+        order = network_inputs(view, suit_order=suit_order).orders[0].tolist()
         own = state_spec_of(game.rules).slice("hand_mover")
         assert info["state"][own].tolist() == relabelled(members(view.hand), order)
         assert info["state"] in single.state_space

@@ -82,7 +82,7 @@ class Walker:
             views = aec.view(aec.agent_selection).array.copy()
             rng = decision_streams(agent_key(SEED), np.array([self.deal()], np.uint64), views)
             action = int(self.random.act(views, rng)[0])
-            if aec.options.layout == "trump-first":
+            if aec.options.suit_order == "trump-first":
                 action = shown(action, suits_shown(aec, aec.agent_selection).tolist())
             aec.step(action)
             self.rewards += aec.rewards[self.learner]

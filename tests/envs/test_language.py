@@ -217,7 +217,10 @@ def test_names_of_any_characters_are_in_the_text_space() -> None:
         (lambda: GermanWhistEnv(retries=3), "retries is 3, but"),
         (lambda: GermanWhistEnv(observation="text", retries=-1), "a whole number from 0"),
         (lambda: german_whist_v0.env(observation="text", retries=True), "a whole number from 0"),
-        (lambda: GermanWhistEnv(observation="text", layout="trump-first"), "name the real suits"),
+        (
+            lambda: GermanWhistEnv(observation="text", suit_order="trump-first"),
+            "name the real suits",
+        ),
     ],
 )
 def test_options_that_do_not_fit_texts_get_a_sentence(make: Any, why: str) -> None:

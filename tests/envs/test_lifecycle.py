@@ -394,11 +394,13 @@ def test_a_stateful_opponent_is_told_of_every_hand_alone(kind: str, horizon: str
 def test_rewards_add_up_to_the_result(reward: str, horizon: str) -> None:
     rng = np.random.default_rng(1)
     sets = ["small-last", "small-all", "colour", "club-last", *["race-9"] * (horizon == "hand")]
-    for rules, layout, observation in itertools.product(sets, ("raw", "trump-first"), OBSERVATIONS):
+    for rules, suit_order, observation in itertools.product(
+        sets, ("raw", "trump-first"), OBSERVATIONS
+    ):
         env = german_whist_v0.raw_env(
             rules,
             reward=reward,
-            layout=layout,
+            suit_order=suit_order,
             horizon=horizon,
             observation=observation,
             match=3 if horizon == "match" else None,

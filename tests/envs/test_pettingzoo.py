@@ -83,7 +83,7 @@ LOSSES: list[Any] = [
     [
         ({"rules": "clasic"}, "did you mean 'classic'"),
         ({"reward": "point"}, "did you mean 'points'"),
-        ({"layout": "trumps"}, "layout is 'trumps'"),
+        ({"suit_order": "trumps"}, "suit_order is 'trumps'"),
         ({"horizon": "hands"}, "did you mean 'hand'"),
         ({"observation": 3}, "observation is 3"),
         ({"render_mode": "png"}, "render_mode is 'png'"),

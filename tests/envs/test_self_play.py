@@ -46,15 +46,15 @@ def test_rewards_of_a_trick_go_to_both_seats() -> None:
 
 
 def test_each_rule_set_plays_as_it_does_alone() -> None:
-    env = SelfPlayEnv(8, RULES, layout="trump-first")
+    env = SelfPlayEnv(8, RULES, suit_order="trump-first")
     rng = np.random.default_rng(1)
     now = env.reset(seed=5)
     spans = [span for _, span in env.parts]
     assert [span.stop - span.start for span in spans] == [2, 3, 3]
     parts = [batch for batch, _ in env.parts]
-    alone = [SelfPlayEnv(part.n, part.rules, layout="trump-first") for part in parts]
+    alone = [SelfPlayEnv(part.n, part.rules, suit_order="trump-first") for part in parts]
     mine = [each.reset(part.seed) for each, part in zip(alone, parts, strict=True)]
-    first = SelfPlayEnv(2, "all-tricks", layout="trump-first").reset(seed=5)
+    first = SelfPlayEnv(2, "all-tricks", suit_order="trump-first").reset(seed=5)
     assert mine[0].observations.tolist() == first.observations.tolist()
     ended = 0
     for _ in range(120):

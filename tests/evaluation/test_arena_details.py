@@ -38,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run's folder with a checkpoint that was trained on whole hands."""
     folder = tmp_path_factory.mktemp("runs") / "mine-1"
     (folder / "checkpoints").mkdir(parents=True)
-    card = network_card(np.arange(432), [], layout="raw", decisions=3_000_000)
+    card = network_card(np.arange(432), [], suit_order="raw", decisions=3_000_000)
     written(folder / "checkpoints" / "000003000000", network_weights(432, 52), card)
     return folder
 

@@ -205,26 +205,26 @@ def test_players_are_as_exploitable_as_by_whole_views(
     assert found.n_views < wanted.n_views
 
 
-def sampled_network(path: Path, rules: Rules, layout: str) -> Agent:
+def sampled_network(path: Path, rules: Rules, suit_order: str) -> Agent:
     inputs = [*range(0, 430, 3), 431]
-    card = network_card(inputs, [8], layout=layout, rules=[rules.as_mapping()])
+    card = network_card(inputs, [8], suit_order=suit_order, rules=[rules.as_mapping()])
     path = written(path, network_weights(len(inputs), 8, 52), card)
     return make_agent(f"network:{path},sample,endgame=exact", rules)
 
 
-@pytest.mark.parametrize("layout", ["trump-first", "raw"])
+@pytest.mark.parametrize("suit_order", ["trump-first", "raw"])
 @pytest.mark.parametrize("deck", ["three suits", "no trumps"])
 def test_networks_are_as_exploitable_in_one_suit_as_in_all(
-    layout: str, deck: str, tmp_path: Path
+    suit_order: str, deck: str, tmp_path: Path
 ) -> None:
     """A network that sees trumps first is asked for first upcards of one suit alone."""
     rules = load_rules(TINY[NAMES.index(deck)])
-    agent = sampled_network(tmp_path / "network", rules, layout)
+    agent = sampled_network(tmp_path / "network", rules, suit_order)
     found, wanted = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
     for name in ("against_dealer", "against_leader", "self_play_value"):
         assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
     everywhere = measure_exploitability(ByHash(rules), rules)
-    suits = 1 if layout == "trump-first" and deck == "three suits" else rules.suits
+    suits = 1 if suit_order == "trump-first" and deck == "three suits" else rules.suits
     assert found.n_views * rules.suits == everywhere.n_views * suits
 
 
@@ -237,7 +237,7 @@ def test_tables_are_as_exploitable_as_on_the_full_tree(
     rules = load_rules(TINY[NAMES.index(deck)])
     cells = np.random.default_rng(5).integers(0, 3, public_tree(rules).size).astype(np.float32)
     table = {"kind": "table", "inputs": [], "hidden_sizes": [], "cells": len(cells)}
-    changes = {"layout": "raw", "horizon": "foreplay", "rules": [rules.as_mapping()]}
+    changes = {"suit_order": "raw", "horizon": "foreplay", "rules": [rules.as_mapping()]}
     card = network_card([0], [1], network=table, **changes)
     path = written(tmp_path / "table", {"cells": cells}, card)
     agent = make_agent(f"network:{path},{mode},endgame=exact", rules)

@@ -105,7 +105,7 @@ def test_sb3_callback_ends_the_run_with_a_checkpoint(tmp_path: Path) -> None:
 
 def test_callbacks_of_sb3_work_as_in_sb3(tmp_path: Path) -> None:
     evaluating = MaskableEvalCallback(
-        GermanWhistVecEnv(4, TINY, opponent="random", layout="trump-first"),
+        GermanWhistVecEnv(4, TINY, opponent="random", suit_order="trump-first"),
         n_eval_episodes=20,
         eval_freq=30,
         log_path=str(tmp_path),

@@ -123,7 +123,7 @@ def test_checkpoints_without_a_critic_of_views_say_why(tmp_path: Path) -> None:
     size = public_tree(load_rules("2x4-h2")).size
     table = {"kind": "table", "inputs": [], "hidden_sizes": [], "cells": size}
     rules = [load_rules("2x4-h2").as_mapping()]
-    card = network_card([0], [1], network=table, layout="raw", horizon="foreplay", rules=rules)
+    card = network_card([0], [1], network=table, suit_order="raw", horizon="foreplay", rules=rules)
     path = written(tmp_path / "table", {"cells": np.ones(size, np.float32)}, card)
     with pytest.raises(ValueError, match="no value: a table holds probabilities of actions, and"):
         load_agent(str(path)).value(Game("2x4-h2").view())

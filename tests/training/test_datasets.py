@@ -25,12 +25,12 @@ from german_whist.training.folder import FolderLock
 from support import with_other_hidden_cards
 
 
-def row_is_true(game: Game, data: dict[str, Any], row: int, layout: str) -> int:
+def row_is_true(game: Game, data: dict[str, Any], row: int, suit_order: str) -> int:
     """Check a row against the game before its action; returns that action."""
     seat = game.turn
     assert seat == data["seat"][row]
     view = game.view()
-    seen = network_inputs(view, layout=layout)
+    seen = network_inputs(view, suit_order=suit_order)
     assert (seen.observations[0] == data["observation"][row]).all()
     assert (seen.masks[0] == data["action_mask"][row]).all()
     action = int(seen.real(data["action"][row : row + 1])[0])
@@ -57,7 +57,7 @@ def seen_cards(seen: Any, places: Any) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("rules", "layout", "extras"),
+    ("rules", "suit_order", "extras"),
     [
         ("classic", "trump-first", ("endgame_cost", "hidden_opponent_hand")),
         ("colour", "raw", ("endgame_cost",)),
@@ -67,11 +67,17 @@ def seen_cards(seen: Any, places: Any) -> list[int]:
     ],
 )
 def test_rows_are_the_decisions_of_the_deals(
-    rules: str, layout: str, extras: tuple[str, ...], tmp_path: Path
+    rules: str, suit_order: str, extras: tuple[str, ...], tmp_path: Path
 ) -> None:
     agents = ["random", "threshold"]
     generate_dataset(
-        agents, tmp_path / "data", hands=6, rules=rules, seed=7, layout=layout, extras=extras
+        agents,
+        tmp_path / "data",
+        hands=6,
+        rules=rules,
+        seed=7,
+        suit_order=suit_order,
+        extras=extras,
     )
     dataset = Dataset(tmp_path / "data")
     data = dataset.read()
@@ -84,7 +90,7 @@ def test_rows_are_the_decisions_of_the_deals(
         while not game.over:
             assert data["deal"][row] == number
             assert data["agent"][row] == (number + game.turn) % 2
-            action = row_is_true(game, data, row, layout)
+            action = row_is_true(game, data, row, suit_order)
             if agents[data["agent"][row]] == "threshold":
                 assert action == load_agent("threshold", rules).act(game.view())
             game.play(action)
@@ -106,7 +112,7 @@ def test_visible_columns_do_not_depend_on_hidden_cards(
     card = generate_dataset([agent], tmp_path, hands=1, rules=rules, extras=extras).card
     writer = datasets._HandWriter(card, tmp_path, [load_agent(agent, rules)])
     loaded, chance, exchanged = card.loaded_rules, np.random.default_rng(6), 0
-    batch = Batch(options_from(loaded, layout=card.layout), 8)
+    batch = Batch(options_from(loaded, suit_order=card.suit_order), 8)
     batch.reset(7)
     while len(games := np.flatnonzero(batch.games["phase"] != OVER)):
         own = batch.games.copy()
@@ -129,7 +135,7 @@ def test_visible_columns_do_not_depend_on_hidden_cards(
 def test_probabilities_and_values_are_those_of_the_views(tmp_path: Path) -> None:
     agent = load_agent("champion")
     generate_dataset(
-        ["champion"], tmp_path, hands=2, seed=3, layout="trump-first", extras=["value"]
+        ["champion"], tmp_path, hands=2, seed=3, suit_order="trump-first", extras=["value"]
     )
     data = Dataset(tmp_path).read()
     row = 0
@@ -137,7 +143,7 @@ def test_probabilities_and_values_are_those_of_the_views(tmp_path: Path) -> None
         game = Game(seed=3, number=number)
         while not game.over:
             view = game.view()
-            seen = network_inputs(view, layout="trump-first")
+            seen = network_inputs(view, suit_order="trump-first")
             probs = np.zeros(52)
             orders = np.repeat(seen.orders, 52, 0)
             every = type(seen)(seen.observations, seen.masks, orders)
@@ -227,7 +233,7 @@ class Illegal(Agent):
         (["random"], {"extras": "value"}, "extras is 'value': give a list"),
         (["random"], {"hands": 0}, "hands is 0: it has to be a number from 1"),
         (["random"], {"extras": ["values"]}, "column is 'values': it has to be one of value"),
-        (["random"], {"layout": "trumps"}, "layout is 'trumps'"),
+        (["random"], {"suit_order": "trumps"}, "suit_order is 'trumps'"),
         (["random"], {"extras": ["value"]}, "random has no value network"),
         (
             ["random"],
@@ -345,8 +351,12 @@ def test_other_folders_and_full_disks_are_refused(tmp_path: Path, monkeypatch: A
         ("hands", 3, "its rows are not those of deals 0 to 2"),
         ("seed", -1, "seed is -1: it has to be from 0"),
         ("seed", 2**64, "seed is"),
-        ("layout", "trumps", "layout is 'trumps': it has to be one of raw, trump-first"),
-        ("layout_version", 2, "layout_version is 2, and this version of the package reads"),
+        ("suit_order", "trumps", "suit_order is 'trumps': it has to be one of raw, trump-first"),
+        (
+            "observation_version",
+            2,
+            "observation_version is 2, and this package reads",
+        ),
         ("extras", ["values"], "it has to be one of endgame_cost, hidden_opponent_hand"),
         ("extras", ["value", "value"], "extras names a column twice"),
         ("extras", ["value"], "value is not a file in the archive"),

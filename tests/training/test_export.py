@@ -58,7 +58,7 @@ def test_onnx_graph_plays_as_the_checkpoint(
     assert main(["export", str(path)]) == 0
     assert "replaces the file that was there" in capsys.readouterr().out
     graph = ReferenceEvaluator(str(path.with_suffix(".onnx")))
-    games = dealt(rules, 50, seed=2, layout="trump-first")
+    games = dealt(rules, 50, seed=2, suit_order="trump-first")
     step = games.observe()
     agent = NetworkAgent(rules, path)
     for _ in range(20):
@@ -90,8 +90,8 @@ def test_onnx_metadata_names_rules_and_warns_of_endings(
         metadata = session.get_modelmeta().custom_metadata_map
         expected = {
             "rules": "classic",
-            "layout": "trump-first",
-            "layout_version": "1",
+            "suit_order": "trump-first",
+            "observation_version": "1",
             "horizon": horizon,
             "reward": "margin",
         }

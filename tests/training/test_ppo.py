@@ -53,8 +53,8 @@ def test_actions_are_sampled_by_their_logits() -> None:
 def test_inputs_are_those_that_each_group_declares() -> None:
     read: set[int] = set()
     chosen = product(named_rules().values(), ("auto", "match"), SUIT_ORDERS, (False, True))
-    for rules, horizon, layout, closed in chosen:
-        options = options_from(rules, horizon=horizon, layout=layout)
+    for rules, horizon, suit_order, closed in chosen:
+        options = options_from(rules, horizon=horizon, suit_order=suit_order)
         read.update(inputs_of(options, closed).tolist())
     for group in spec.EXCHANGE_SPEC.groups:
         places = range(group.start, group.start + group.size)
@@ -65,7 +65,7 @@ def test_inputs_are_those_that_each_group_declares() -> None:
 
 
 def test_relative_ranks_add_unseen_cards_to_inputs() -> None:
-    options = options_from("classic", horizon="foreplay", layout="trump-first")
+    options = options_from("classic", horizon="foreplay", suit_order="trump-first")
     more = np.setdiff1d(inputs_of(options, relative_ranks=True), inputs_of(options))
     assert more.tolist() == list(range(*OBSERVATION_SPEC.slice("unseen").indices(OBSERVATION_SIZE)))
 
@@ -89,14 +89,14 @@ def test_buffer_actions_are_those_played(ranks: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "horizon", "layout"),
+    ("name", "horizon", "suit_order"),
     [
         *((*each, "trump-first") for each in [*RULES, ("colour", "foreplay")]),
         ("classic", "foreplay", "raw"),
     ],
 )
-def test_excluded_inputs_are_constant(name: str, horizon: Any, layout: Any) -> None:
-    inputs = inputs_of(options_from(name, horizon=horizon, layout=layout))
+def test_excluded_inputs_are_constant(name: str, horizon: Any, suit_order: Any) -> None:
+    inputs = inputs_of(options_from(name, horizon=horizon, suit_order=suit_order))
     assert len(np.unique(inputs)) == len(inputs)
     left_out = np.setdiff1d(np.arange(OBSERVATION_SIZE), inputs)
     # The unseen cards are what is nowhere else; the follower did not lead, unless it chooses.
@@ -112,7 +112,7 @@ def test_excluded_inputs_are_constant(name: str, horizon: Any, layout: Any) -> N
     if "colour" in name:
         told_otherwise.append(OBSERVATION_SPEC.group("contract").start)
     left_out = np.setdiff1d(left_out, told_otherwise)
-    env = SelfPlayEnv(64, name, horizon=horizon, layout=layout)
+    env = SelfPlayEnv(64, name, horizon=horizon, suit_order=suit_order)
     now = env.reset(seed=1)
     first = now.observations[0, left_out]
     rng = np.random.default_rng(2)
@@ -122,7 +122,7 @@ def test_excluded_inputs_are_constant(name: str, horizon: Any, layout: Any) -> N
 
 
 def test_oracle_critic_sees_other_hand_and_stock() -> None:
-    trainer = PPO(PPOSettings(n_envs=8, hidden_sizes=(8,), layout="raw", card_ranks="absolute"))
+    trainer = PPO(PPOSettings(n_envs=8, hidden_sizes=(8,), suit_order="raw", card_ranks="absolute"))
     now = trainer.games.observe()
     trainer.collector.add_observations(0, now)
     sets = trainer.collector.buffer.inputs_at(0)[1].reshape(8, 4, 52)
@@ -141,7 +141,7 @@ def test_oracle_critic_sees_blind_hands_until_taken() -> None:
         horizon="hand",
         n_envs=8,
         hidden_sizes=(8,),
-        layout="raw",
+        suit_order="raw",
         card_ranks="absolute",
     )
     trainer, answers = PPO(settings), [KEEP, TAKE_BLIND] * 4

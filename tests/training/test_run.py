@@ -79,7 +79,7 @@ def test_run_writes_all_its_files(baseline: Path) -> None:
     last = list_checkpoints(baseline / "checkpoints")[-1]
     card = read_fields(last)
     assert card["decisions"] >= 4000
-    assert card["layout_version"] == 1
+    assert card["observation_version"] == 1
     assert {match["opponent"] for match in card["evaluations"]} == {"random", "itself@1,536"}
     lines = (baseline / "progress.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("decisions,hands_played,seconds")

@@ -80,7 +80,11 @@ def test_sb3_model_has_the_settings() -> None:
     env = model.get_env()
     assert env is not None
     options = env.get_attr("options")[0]
-    assert (options.reward, options.horizon, options.layout) == ("margin", "hand", "trump-first")
+    assert (options.reward, options.horizon, options.suit_order) == (
+        "margin",
+        "hand",
+        "trump-first",
+    )
 
 
 def test_sb3_counts_learner_decisions_and_meets_budget() -> None:

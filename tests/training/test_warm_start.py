@@ -152,7 +152,10 @@ def test_card_has_the_origin_of_a_warm_start(tmp_path: Path) -> None:
     [
         ({"hidden_sizes": (6,)}, r"\[6, 5\], and this training \[6\]: give hidden_sizes=6,5"),
         ({"card_ranks": "absolute"}, "and this training absolute: give card_ranks=relative"),
-        ({"layout": "raw"}, "reads the layout trump-first, .* raw: give layout=trump-first"),
+        (
+            {"suit_order": "raw"},
+            "reads the suit order trump-first, .* raw: give suit_order=trump-first",
+        ),
     ],
 )
 def test_warm_start_refuses_networks_that_do_not_fit(

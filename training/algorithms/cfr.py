@@ -26,7 +26,7 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
         "rules",
         "reward",
         "horizon",
-        "layout",
+        "suit_order",
         "seed",
         "init",
         "averaging",

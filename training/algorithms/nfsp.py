@@ -69,7 +69,7 @@ class NFSP(Trainer):
             settings.n_envs,
             options.rules,
             reward=settings.reward,
-            layout=settings.layout,
+            suit_order=settings.suit_order,
             horizon=settings.horizon,
         )
         generator = torch.Generator().manual_seed(settings.seed)

@@ -222,7 +222,7 @@ class SB3Trainer(Trainer):
             options.rules,
             opponent=self.pool,
             reward=settings.reward,
-            layout=settings.layout,
+            suit_order=settings.suit_order,
             horizon=settings.horizon,
             reward_scale=settings.reward_scale,
             illegal="raise",

@@ -33,7 +33,7 @@ class SelfPlayCollector:
             n_envs,
             [option.rules for option in options],
             reward=settings.reward,
-            layout=settings.layout,
+            suit_order=settings.suit_order,
             horizon=settings.horizon,
             copy=False,
             device=backend.games_device,

@@ -1,7 +1,7 @@
 """Export of checkpoints: as an ONNX graph, or as a folder with a model card.
 
 A graph takes observations and action masks, and returns masked logits and the most likely action.
-It takes the whole observation of the environments, in the layout of the training; selecting the
+It takes the whole observation of the environments, in the suit order of the training; selecting the
 network's inputs and making ranks relative are parts of it. A folder is as the Hugging Face Hub
 wants it.
 """
@@ -58,14 +58,14 @@ OUTPUTS = {
 
 
 def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
-    """Metadata that is written into a graph: rules, layout, inputs and outputs."""
+    """Metadata that is written into a graph: rules, suit order, inputs and outputs."""
     card = checkpoint.card
     size = spec_of(checkpoint.rules[0]).size
     metadata = {
         "rules": join_rule_names(checkpoint.rules),
         "rule_sets": json.dumps(card.rules),
-        "layout": card.layout,
-        "layout_version": str(card.layout_version),
+        "suit_order": card.suit_order,
+        "observation_version": str(card.observation_version),
         "horizon": card.horizon,
         "reward": card.reward,
     }
@@ -229,7 +229,7 @@ def model_card(checkpoint: Checkpoint, name: str) -> str:
 # {markdown_text(name)}
 
 A policy for German Whist, for the rules {rules_text}. Horizon `{card.horizon}`, suits in the
-layout `{card.layout}`.
+suit order `{card.suit_order}`.
 
 ## Results
 

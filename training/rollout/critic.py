@@ -25,7 +25,7 @@ def critic_values(checkpoint: Checkpoint, rules: Rules, view: Array, games: Arra
     of the training's reward, from this decision to the end of its horizon.
     """
     card = checkpoint.card
-    inputs = _critic_inputs(card.network, card.layout, rules, view, games)
+    inputs = _critic_inputs(card.network, card.suit_order, rules, view, games)
     weights = {name: array.astype(np.float32) for name, array in checkpoint.weights.items()}
     prefix = "hidden" if card.network.critic == "shared" else "critic"
     for layer in range(len(card.network.hidden_sizes)):
@@ -37,9 +37,9 @@ def critic_values(checkpoint: Checkpoint, rules: Rules, view: Array, games: Arra
 
 
 def _critic_inputs(
-    network: NetworkCard, layout: str, rules: Rules, view: Array, games: Array
+    network: NetworkCard, suit_order: str, rules: Rules, view: Array, games: Array
 ) -> Array:
-    observed, count = network_inputs(view, rules, layout=layout), len(games)
+    observed, count = network_inputs(view, rules, suit_order=suit_order), len(games)
     observation = np.zeros(MAX_OBSERVATION_SIZE, np.int8)
     observation[: observed.observations.shape[1]] = observed.observations[0]
     action_map = np.zeros(N_ACTIONS, np.int64)

@@ -50,7 +50,7 @@ def inputs_of(options: Options, relative_ranks: bool = False) -> Array:
         offsets |= dict.fromkeys(SETS_IN_PLAY, cards)
     if rules.faced == "never" or rules.stock_cards == 0:
         del offsets["upcards"]
-    if rules.trumps == "upcard" and options.layout != "trump-first":
+    if rules.trumps == "upcard" and options.suit_order != "trump-first":
         offsets["trumps"] = list(range(rules.suits))
     draws = EXCHANGE_SPEC.group("opponent_void").size // 4
     max_draws = min(rules.foreplay_tricks, draws - 1)

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="seed of the deals (default: 1; the arena's is 0)",
     )
     parser.add_argument(
-        "--layout", choices=SUIT_ORDERS, default="raw", help="order of suits (default: raw)"
+        "--suit-order", choices=SUIT_ORDERS, default="raw", help="order of suits (default: raw)"
     )
     parser.add_argument(
         "--with",
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             hands=arguments.hands,
             rules=arguments.rules,
             seed=arguments.seed,
-            layout=arguments.layout,
+            suit_order=arguments.suit_order,
             extras=arguments.extras,
             workers=worker_count(arguments),
             on_start=announce,

@@ -1,4 +1,4 @@
-"""Policy files store the layout that they read; without it, the name has to."""
+"""Policy files store the suit order that they read; without it, the name has to."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def saved(path: Path, env: Any) -> str:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    env = GermanWhistVecEnv(2, "classic", layout="trump-first", horizon="foreplay")
+    env = GermanWhistVecEnv(2, "classic", suit_order="trump-first", horizon="foreplay")
     return saved(tmp_path_factory.mktemp("models") / "model.zip", env)
 
 
-def layout(name: str) -> str:
-    return make_agent(name).layout  # type: ignore[attr-defined]
+def suit_order(name: str) -> str:
+    return make_agent(name).suit_order  # type: ignore[attr-defined]
 
 
 def test_a_model_of_sb3_plays_as_its_file_would_on_a_word_alone(model: str) -> None:
-    assert layout(model) == layout(f"{model},layout=trump-first") == "trump-first"
+    assert suit_order(model) == suit_order(f"{model},suit_order=trump-first") == "trump-first"
     path = model.removeprefix("sb3:").removesuffix(",trusted")
-    views, step, _ = selfplay_views(layout="trump-first")
+    views, step, _ = selfplay_views(suit_order="trump-first")
     shown = sb3.MaskablePPO.load(path, device="cpu").predict(
         step.observations, action_masks=step.masks, deterministic=True
     )[0]
-    expected = network_inputs(views, layout="trump-first").real(shown)
+    expected = network_inputs(views, suit_order="trump-first").real(shown)
     assert np.array_equal(act_on(make_agent(model), views), expected)
 
 
@@ -52,7 +52,11 @@ def test_a_model_of_sb3_plays_as_its_file_would_on_a_word_alone(model: str) -> N
     [
         (lambda name: name, "draft", "plays classic, and not draft"),
         (lambda name: f"{name},endgame=network", "classic", "never saw an ending"),
-        (lambda name: f"{name},layout=raw", "classic", "layout is .raw., .* file .*trump-first"),
+        (
+            lambda name: f"{name},suit_order=raw",
+            "classic",
+            "suit_order is .raw., .* file .*trump-first",
+        ),
         (lambda name: f"{name},algorithms=PPO", "classic", "'algorithms=PPO' is no option"),
         (lambda name: f"{name},algorithm=PPPO", "classic", "'PPPO' is no algorithm"),
         (
@@ -69,22 +73,22 @@ def test_what_a_model_can_not_play_is_told(model: str, change: Any, rules: str, 
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_a_single_environment_stores_its_layout_too(tmp_path: Path, masked: bool) -> None:
-    env = GermanWhistEnv("classic", layout="trump-first", mask_in_observation=masked)
+def test_a_single_environment_stores_its_suit_order_too(tmp_path: Path, masked: bool) -> None:
+    env = GermanWhistEnv("classic", suit_order="trump-first", mask_in_observation=masked)
     name = saved(tmp_path / "model.zip", env)
-    assert layout(name) == "trump-first"
+    assert suit_order(name) == "trump-first"
     agent = make_agent(name)
     assert agent.endgame_switch == "endgame=exact"
     assert not evaluate(agent, "random", hands=4).pairings[0].forfeits
 
 
-def test_a_model_that_stores_no_layout_needs_a_word(tmp_path: Path) -> None:
+def test_a_model_that_stores_no_suit_order_needs_a_word(tmp_path: Path) -> None:
     env = GermanWhistVecEnv(2, "classic")
     del env.observation_space.german_whist  # type: ignore[attr-defined]
     name = saved(tmp_path / "model.zip", env)
-    with pytest.raises(ValueError, match=r"name the layout .*,trusted,layout=raw or "):
+    with pytest.raises(ValueError, match=r"name the suit order .*,trusted,suit_order=raw or "):
         make_agent(name)
-    assert layout(f"{name},layout=raw") == "raw"
+    assert suit_order(f"{name},suit_order=raw") == "raw"
 
 
 def test_a_model_of_other_observations_is_refused(tmp_path: Path) -> None:
@@ -106,10 +110,10 @@ def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
 def test_a_model_of_q_values_is_greedy_and_weights_are_finite(tmp_path: Path) -> None:
     from stable_baselines3 import DQN
 
-    model = DQN("MlpPolicy", GermanWhistEnv(illegal="lose", layout="raw"), seed=1, device="cpu")
+    model = DQN("MlpPolicy", GermanWhistEnv(illegal="lose", suit_order="raw"), seed=1, device="cpu")
     model.save(tmp_path / "model")
     name = f"sb3:{tmp_path}/model.zip,trusted"
-    views, *_ = selfplay_views(layout="raw")
+    views, *_ = selfplay_views(suit_order="raw")
     greedy = [
         act_on(agent, views) for agent in (as_agent(model), make_agent(f"{name},algorithm=DQN"))
     ]
@@ -157,20 +161,24 @@ def with_metadata(graph: Path, path: Path, **changes: str | None) -> Path:
 
 
 def test_a_graph_without_metadata_needs_a_word(graph: Path, tmp_path: Path) -> None:
-    bare = with_metadata(graph, tmp_path / "bare.onnx", layout=None)
-    with pytest.raises(ValueError, match="name the layout of the environment"):
+    bare = with_metadata(graph, tmp_path / "bare.onnx", suit_order=None)
+    with pytest.raises(ValueError, match="name the suit order of the environment"):
         make_agent(f"onnx:{bare}")
-    assert layout(f"onnx:{bare},layout=trump-first") == layout(f"onnx:{graph}") == "trump-first"
+    assert (
+        suit_order(f"onnx:{bare},suit_order=trump-first")
+        == suit_order(f"onnx:{graph}")
+        == "trump-first"
+    )
     with pytest.raises(ValueError, match="its file says that it was trained in 'trump-first'"):
-        make_agent(f"onnx:{graph},layout=raw")
+        make_agent(f"onnx:{graph},suit_order=raw")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"layout_version": "99"}, "reads observation layout 99"),
-        ({"layout_version": "new"}, "layout_version is 'new'"),
-        ({"layout": "trumps"}, "layout is 'trumps'"),
+        ({"observation_version": "99"}, "reads observation version 99"),
+        ({"observation_version": "new"}, "observation_version is 'new'"),
+        ({"suit_order": "trumps"}, "suit_order is 'trumps'"),
         ({"rule_sets": "{"}, "not valid JSON"),
         (
             {"rule_sets": '[{"name": "classic", "contract": "low"}]'},
