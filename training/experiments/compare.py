@@ -34,7 +34,7 @@ from ...evaluation.statistics import (
 from ..callbacks.evaluation import ITSELF
 from ..callbacks.report_files import EVALUATIONS, LEARNING, TABLE
 from ..folder import SETTINGS
-from .budgets import ended_early
+from .budgets import aligned, ended_early
 
 if TYPE_CHECKING:
     import pandas
@@ -339,25 +339,6 @@ def _load_training(text: str) -> ComparedTraining:
             name: mean_curve([curves.get(name, []) for curves in metrics]) for name in metric_names
         },
     )
-
-
-def aligned(curves: Sequence[Sequence[Point]]) -> list[list[Point]]:
-    """The points of the seeds' curves side by side, as far as all of them go.
-
-    Each point of the curve with the fewest is beside the points of the others that are nearest in
-    decisions. A curve without points is left out.
-    """
-    curves = [curve for curve in curves if curve]
-    end = min((curve[-1].decisions for curve in curves), default=0.0)
-    common = [curve[: 1 + curve.index(_nearest(curve, end))] for curve in curves]
-    return [
-        [_nearest(curve, target.decisions) for curve in common]
-        for target in min(common, key=len, default=[])
-    ]
-
-
-def _nearest(curve: Sequence[Point], decisions: float) -> Point:
-    return min(curve, key=lambda point: abs(point.decisions - decisions))
 
 
 def mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:
