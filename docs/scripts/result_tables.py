@@ -18,7 +18,7 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation.statistics import mean_of
 from german_whist.solvers.public_tree import public_tree
 from german_whist.training.experiments.benchmark import load_results
-from german_whist.training.experiments.benchmark_report import EXPLOITABILITY, Result
+from german_whist.training.experiments.benchmark_report import EXPLOITABILITY, Result, other_ends
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))  # the benchmarks are not installed
@@ -110,7 +110,7 @@ def published_results(runs: Runs, decks: Sequence[str]) -> str:
     for name in algorithms_of(runs):
         timed = runs[name, TIMED_DECK]
         cells = [_with_budget(runs.get((name, deck), []), decisions_of(timed)) for deck in decks]
-        rows.append([f"`{name}`", amount(decisions_of(timed)), *cells, seconds_of(timed)])
+        rows.append([f"`{name}`", decisions_text(timed), *cells, seconds_of(timed)])
     header = ["algorithm", "decisions", *(f"`{deck}`" for deck in decks), "seconds"]
     return _numbers(header, rows)
 
@@ -123,7 +123,7 @@ def published_means(runs: Runs, decks: Sequence[str]) -> str:
             rounded(mean(exploitability(runs[name, deck]))) if (name, deck) in runs else ""
             for deck in decks
         ]
-        rows.append([f"`{name}`", amount(decisions_of(runs[name, TIMED_DECK])), *cells])
+        rows.append([f"`{name}`", decisions_text(runs[name, TIMED_DECK]), *cells])
     rows.append(["information sets", "", *(f"{information_sets(deck):,}" for deck in decks)])
     return _numbers(["algorithm", "decisions", *(f"`{deck}`" for deck in decks)], rows)
 
@@ -184,22 +184,30 @@ def exploitability(runs: Iterable[Result]) -> list[float]:
     return [run.points[-1].values[EXPLOITABILITY] for run in runs]
 
 
-def decisions_of(runs: Sequence[Result]) -> int:
-    return runs[0].points[-1].decisions
+def decisions_of(runs: Sequence[Result]) -> float:
+    """Decisions that a run used, in the mean over seeds."""
+    return mean(run.decisions for run in runs)
+
+
+def decisions_text(runs: Sequence[Result]) -> str:
+    """The same in words, marked where the trainer itself reported them."""
+    reported = " as reported" if any(run.as_reported for run in runs) else ""
+    return f"{amount(decisions_of(runs))}{reported}"
 
 
 def seconds_of(runs: Sequence[Result]) -> str:
     return f"{mean(run.points[-1].seconds for run in runs):.0f}"
 
 
-def _with_budget(runs: Sequence[Result], usual: int) -> str:
-    """Mean and margin of error, and the number of decisions where it is not the usual one."""
+def _with_budget(runs: Sequence[Result], usual: float) -> str:
+    """Mean and margin of error, the decisions where they are not the usual, and odd ends."""
     if not runs:
         return ""
-    decisions = decisions_of(runs)
-    same = math.isclose(decisions, usual, rel_tol=0.02)
+    notes = other_ends(runs)
+    if not math.isclose(decisions_of(runs), usual, rel_tol=0.02):
+        notes = "; ".join(filter(None, [decisions_text(runs), notes]))
     text = with_margin(exploitability(runs))
-    return text if same else f"{text} ({amount(decisions)})"
+    return f"{text} ({notes})" if notes else text
 
 
 def with_margin(values: Sequence[float]) -> str:

@@ -32,12 +32,17 @@ from german_whist.evaluation import evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.experiments import benchmark as benchmarking
 from german_whist.training.experiments.benchmark import (
+    EXPERT_ITERATION,
+    RUN,
+    BenchmarkJob,
     HalvedBudgets,
     load_benchmark,
     load_results,
     measure_job,
+    unite,
 )
 from german_whist.training.experiments.benchmark_report import (
+    AS_PUBLISHED,
     Point,
     Result,
     draw_charts,
@@ -91,15 +96,15 @@ def test_benchmark_trains_what_is_missing_and_writes_rows(
 
     monkeypatch.setattr(benchmarking, "_write_results", counted)
     words = ["benchmark", written(tmp_path / "tiny.yaml"), "--folder", str(tmp_path / "found")]
-    killed = tmp_path / "found" / "2x4-h2" / "slow" / "seed-1"  # before it saved anything
-    killed.mkdir(parents=True)
-    (killed / "settings.yaml").write_text("trainer: cfr\n", encoding="utf-8")
+    first = tmp_path / "found" / "2x4-h2" / "slow" / "seed-1"
+    (first / RUN).mkdir(parents=True)  # killed before it saved anything
+    (first / RUN / "settings.yaml").write_text("trainer: cfr\n", encoding="utf-8")
     assert main(words) == 0
     assert rows == [1, 2, 3, 3]  # a page can be made while others run
     output = capsys.readouterr().out
     assert "3 of 3: slow on 2x4-h2, seed 3" in output
     assert "| `slow` | 0." in output
-    runs = [killed.with_name(f"seed-{seed}") for seed in (1, 2, 3)]
+    runs = [first.with_name(f"seed-{seed}") for seed in (1, 2, 3)]
     points = [points_in(run) for run in runs]
     # Each ends with a whole hand, by the same deals.
     assert [[point["decisions"] // 256 for point in curve] for curve in points] == [[1, 2]] * 3
@@ -117,27 +122,176 @@ def test_benchmark_trains_what_is_missing_and_writes_rows(
     assert (tmp_path / "found" / "results.jsonl").read_bytes() == whole
     pages = [(folder / "benchmark.md").read_text() for folder in (tmp_path, tmp_path / "found")]
     assert pages[0].partition("Made by")[0] == pages[1].partition("Made by")[0]
-    for text, why in (
-        ("[", "is not valid JSON"),
-        ("[]", "it has to be a mapping"),
-        ('{"rules": "2x4-h2", "algorithm": "slow", "seed": 2, "points": []}', "has values of []"),
-        (runs[0].joinpath("result.json").read_text(), "seed 1 in place of slow on 2x4-h2, seed 2"),
-    ):
-        path.write_text(text, encoding="utf-8")
-        assert main(words) == 2
-        error = capsys.readouterr().err
-        assert re.search(rf"result.json: .*{re.escape(why)}.*; delete it and give", error)
     (tmp_path / "found" / "benchmark.yaml").write_bytes(b"")
     assert main(words) == 2
     assert "benchmark.yaml: expected lines of 'name: value', found nothing; name another" in (
         capsys.readouterr().err
     )
     (tmp_path / "found" / "benchmark.yaml").unlink()
-    assert main(words) == 2
+    assert main(words) == 0
     capsys.readouterr()
     other = written(tmp_path / "other.yaml", decisions=1024)
     assert main([words[0], other, *words[2:]]) == 2
     assert "was begun with decisions 512, and now it is 1024: name" in capsys.readouterr().err
+
+
+# -- what a folder belongs to
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A benchmark's folder, of whose three seeds two are done and one is not begun."""
+    folder = tmp_path_factory.mktemp("benchmark")
+    benchmark = load_benchmark(written(folder / "tiny.yaml"))
+    jobs = benchmark.jobs(folder / "found")
+    for job in jobs[:2]:
+        measure_job(job)
+    return folder
+
+
+def run_in_this_process(jobs: list[BenchmarkJob], *_: Any, **__: Any) -> Any:
+    for job in jobs:
+        measure_job(job)
+        yield job, 0
+
+
+def edit(path: Path, *steps: str | int, value: object) -> None:
+    """Change a value in a JSON or YAML file."""
+    content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    inner = content
+    for step in steps[:-1]:
+        inner = inner[step]
+    inner[steps[-1]] = value
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+FOREIGN = [
+    ("result.json", ["budget"], 1024, "budget is 1024, and here it is 512"),
+    (
+        "result.json",
+        ["settings", "hidden_sizes"],
+        [999],
+        r"settings: hidden_sizes is \[999\], and here it is null",
+    ),
+    ("result.json", ["settings"], {}, "settings: trainer is null, and here it is cfr"),
+    ("result.json", ["machine"], "another", "machine is another, and here it is "),
+    ("result.json", ["evaluation"], "wins", "evaluation is wins, and here it is exploitability"),
+    ("result.json", ["seed"], 1, "is the result of slow on 2x4-h2, seed 1 in place of slow on"),
+    ("result.json", ["points"], [], "points is an empty list: it has to be a list of one or more"),
+    ("result.json", ["points", 0, "values"], {"x": 1}, r"points: has values of \['exploitability'"),
+    ("job.json", ["machine"], "another", "machine is another, and here it is "),
+    ("job.json", ["settings", "iteration"], 32, "settings: iteration is 32, and here it is 64"),
+    ("job.json", ["rules", "hand"], 3, "rules: hand is 3, and here it is 2"),
+    ("job.json", ["eval_points"], 3, "eval_points is 3, and here it is 2"),
+    ("run/settings.yaml", ["iteration"], 32, "was begun with iteration 32, and now it is 64"),
+]
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.parametrize(("name", "steps", "value", "message"), FOREIGN)
+def test_foreign_result_is_refused_before_training_until_it_is_deleted(
+    name: str,
+    steps: list[str | int],
+    value: object,
+    message: str,
+    begun: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = tmp_path / "found"
+    shutil.copytree(begun / "found", found)
+    words = ["benchmark", str(begun / "tiny.yaml"), "--folder", str(found)]
+    second = found / "2x4-h2" / "slow" / "seed-2"
+    before = points_in(second)
+    edit(second / name, *steps, value=value)
+    monkeypatch.setattr(benchmarking, "run_jobs", None)
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert re.search(message, error)
+    assert str(second) in error
+    assert not second.with_name("seed-3").exists()
+    # The remedy works.
+    (remedy,) = re.findall("[;:] delete (it|.*) and give the same command again", error)
+    path = second / name if remedy == "it" else Path(remedy)
+    path.unlink() if path.is_file() else shutil.rmtree(path)
+    monkeypatch.setattr(benchmarking, "run_jobs", run_in_this_process)
+    assert main(words) == 0
+    assert points_in(second) == before
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_result_of_another_evaluation_is_measured_anew(
+    begun: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = tmp_path / "found"
+    shutil.copytree(begun / "found", found)
+    second = found / "2x4-h2" / "slow" / "seed-2"
+    before = points_in(second)
+    # Of a metric that no other run has, in both files that hold values.
+    for name in ("result.json", "values.json"):
+        text = (second / name).read_text(encoding="utf-8")
+        (second / name).write_text(text.replace('"exploitability": ', '"other": '), "utf-8")
+        text = (second / name).read_text(encoding="utf-8")
+        (second / name).write_text(text.replace('"exploitability":', '"other":'), "utf-8")
+    monkeypatch.setattr(benchmarking, "run_jobs", run_in_this_process)
+    words = ["benchmark", str(begun / "tiny.yaml"), "--folder", str(found)]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "has values of ['other'] in place of ['exploitability']; delete it and" in error
+    (second / "result.json").unlink()
+    assert main(words) == 0
+    assert points_in(second) == before
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_values_belong_to_checkpoint_and_evaluation(begun: Path, tmp_path: Path) -> None:
+    shutil.copytree(begun / "found", tmp_path / "found")
+    (job, *_) = load_benchmark(str(begun / "tiny.yaml")).jobs(tmp_path / "found")
+    points = points_in(job.folder)
+    path = job.folder / "values.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    assert len(values) == len(points) == 2
+    assert all(key.startswith("exploitability of 000000000") for key in values)
+    # A policy of the same name, and the same policy by another evaluation.
+    for replaced in (
+        {f"{key[:-1]}x": {"exploitability": 9.0} for key in values},
+        {key.replace("exploitability", "wins"): {"exploitability": 9.0} for key in values},
+    ):
+        path.write_text(json.dumps(replaced), encoding="utf-8")
+        (job.folder / "result.json").unlink()
+        measure_job(job)
+        assert points_in(job.folder) == points
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_run_that_is_not_of_the_job_is_refused(begun: Path, tmp_path: Path) -> None:
+    shutil.copytree(begun / "found", tmp_path / "found")
+    (job, *_) = load_benchmark(str(begun / "tiny.yaml")).jobs(tmp_path / "found")
+    (job.folder / "job.json").unlink()
+    with pytest.raises(ValueError, match=r"has no job\.json, which tells the settings and"):
+        job.check()
+    (job.folder / "result.json").unlink()
+    with pytest.raises(ValueError, match=rf"{re.escape(str(job.folder))}: has no job\.json"):
+        measure_job(job)
+
+
+def test_benchmark_trains_on_the_processor_unless_asked(tmp_path: Path) -> None:
+    small: dict[str, Any] = {"trainer": "ppo"}
+    rounds = {"trainer": EXPERT_ITERATION, "policy": small}
+    algorithms = {"ppo": small, "rounds": rounds}
+    for settings in ({}, {"device": "cuda"}, {"device": "auto"}):
+        device = settings.get("device", "cpu")
+        path = written(tmp_path / "x.yaml", algorithms=algorithms, settings=settings)
+        ppo = next(job for job in load_benchmark(path).jobs(tmp_path) if job.algorithm == "ppo")
+        assert ppo.settings["device"] == device
+        rounds["policy"] = {**small, **settings}
+        path = written(tmp_path / "x.yaml", algorithms=algorithms)
+        job = next(job for job in load_benchmark(path).jobs(tmp_path) if job.algorithm == "rounds")
+        assert job.settings["policy"]["device"] == device
 
 
 def test_players_are_evaluated_on_deals_not_trained_on(
@@ -222,8 +376,8 @@ def test_interrupted_job_comes_to_the_same_points(
         with pytest.raises(ValueError, match=rf"values\.json: .*{why}.*; delete it and give"):
             measure_job(other)
     values.write_text(before, encoding="utf-8")
-    foreign = other.folder / FOLDER / "000000002000.safetensors"
-    shutil.copy(list_checkpoints(other.folder / FOLDER)[-1], foreign)
+    foreign = other.folder / RUN / FOLDER / "000000002000.safetensors"
+    shutil.copy(list_checkpoints(other.folder / RUN / FOLDER)[-1], foreign)
     with pytest.raises(ValueError, match=rf"{foreign.name}: is not of the run in this folder"):
         measure_job(other)
     foreign.unlink()
@@ -321,7 +475,7 @@ def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
     (job, *_) = load_benchmark(path).jobs(tmp_path / "found")
     measure_job(job)
     rules, points = load_rules(job.rules), points_in(job.folder)
-    (checkpoint,) = list_checkpoints(job.folder / FOLDER)
+    (checkpoint,) = list_checkpoints(job.folder / RUN / FOLDER)
     sampled, greedy = (
         measure_exploitability(
             NetworkAgent(rules, checkpoint, mode, "endgame=exact"), rules
@@ -346,7 +500,7 @@ def test_signal_ends_the_training_under_way_and_none_begins(
     command = [sys.executable, "-m", "german_whist", "benchmark", path]
     command += ["--folder", str(tmp_path / "found")]
     run = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1"
-    log = run / "log.txt"
+    log = run / RUN / "log.txt"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 120
         while not (log.exists() and "decisions" in log.read_text()) and time.monotonic() < until:
@@ -359,21 +513,42 @@ def test_signal_ends_the_training_under_way_and_none_begins(
     # A benchmark that is killed leaves no training behind, which would hold its folder.
     assert wait_for_end(worker, 30)
     assert "stopped after " in log.read_text(encoding="utf-8")
-    FolderLock(run).release()
+    FolderLock(run / RUN).release()
     assert [path.name for path in run.parent.iterdir()] == ["seed-1"]
 
 
-def results_of(rules: str, algorithm: str, *curves: list[float]) -> list[Result]:
-    """Results by seed, from exploitabilities after 256 decisions and a second each."""
+def result_with(*points: Point, **fields: Any) -> Result:
+    return Result(
+        **{
+            "rules": "2x4-h2",
+            "algorithm": "x",
+            "seed": 1,
+            "budget": points[-1].decisions,
+            "settings": {},
+            "evaluation": "exploitability",
+            "machine": "a processor",
+            "points": [*points],
+            **fields,
+        }
+    )
+
+
+def results_of(rules: str, algorithm: str, *curves: list[float], **fields: Any) -> list[Result]:
+    """Results by seed, from exploitabilities after 256 decisions and a second each.
+
+    The budget is the length of the longest curve.
+    """
+    fields = {"budget": 256 * max(map(len, curves)), **fields}
     return [
-        Result(
+        result_with(
+            *(
+                Point(256 * number, float(number), {"exploitability": value})
+                for number, value in enumerate(curve, 1)
+            ),
             rules=rules,
             algorithm=algorithm,
             seed=seed,
-            points=[
-                Point(256 * number, float(number), {"exploitability": value})
-                for number, value in enumerate(curve, 1)
-            ],
+            **fields,
         )
         for seed, curve in enumerate(curves, 1)
     ]
@@ -425,11 +600,12 @@ def test_names_in_a_strangers_results_have_no_effect(
 ) -> None:
     algorithm, metric = "<script>x</script>|`\n# \x1b[2J", "x/../../../pwned\n|<b>"
     results = [
-        Result(
-            rules="2x4-h2",
+        result_with(
+            *(Point(256 * n, float(n), {metric: 0.1 / n}) for n in (1, 2)),
             algorithm=algorithm,
             seed=seed,
-            points=[Point(256 * n, float(n), {metric: 0.1 / n}) for n in (1, 2)],
+            machine=algorithm,
+            evaluation=metric,
         )
         for seed in (1, 2, 3)
     ]
@@ -452,7 +628,7 @@ def test_names_in_a_strangers_results_have_no_effect(
 
 def test_metrics_that_would_share_a_chart_are_refused() -> None:
     values = {"wins against a": 0.1, "wins-against-a": 0.2}
-    result = Result(rules="2x4-h2", algorithm="x", seed=1, points=[Point(1, 1.0, values)])
+    result = result_with(Point(1, 1.0, values))
     with pytest.raises(ValueError, match="two metrics have the chart benchmark-2x4-h2-wins"):
         draw_charts([result])
 
@@ -462,9 +638,9 @@ def test_trainer_cannot_have_the_name_of_a_published_row() -> None:
         load_benchmark("exact", ["mine:ppo"])
 
 
-def test_curve_is_the_mean_of_complete_seeds() -> None:
+def test_curve_is_the_mean_of_all_seeds_as_far_as_all_go() -> None:
     results = [
-        *results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03], [0.05, 0.04], [0.9]),
+        *results_of("2x4-h2", "ppo", [0.04, 0.02, 0.01], [0.06, 0.03, 0.01], [0.05, 0.04]),
         *results_of("2x4-h2", "cfr", [0.1, 0.000_001]),
         *results_of("2x4-h2", "nfsp", [0.5]),
     ]
@@ -479,15 +655,151 @@ def test_curve_is_the_mean_of_complete_seeds() -> None:
 
 
 def test_seeds_with_iterations_of_several_lengths_count_alike() -> None:
-    results = results_of("2x4-h2", "mine", [0.4, 0.3, 0.2, 0.1], [0.4, 0.2], [0.4, 0.3], [0.9])
-    for result, end in zip(results, (1024, 1000, 1100, 500), strict=True):
+    results = results_of("2x4-h2", "mine", [0.4, 0.3, 0.2, 0.1], [0.4, 0.2], [0.4, 0.3])
+    for result, end in zip(results, (1024, 1000, 1100), strict=True):
         result.points[-1] = Point(end, result.points[-1].seconds, result.points[-1].values)
     markdown = page(results, "german-whist benchmark mine", "pictures")
-    # The last never came to its budget.
     assert "| `mine` | 0.2000 [" in markdown
     assert "| `mine` | 1,041, 2.7 s, 3 seeds |" in markdown
+    assert "of 1,024 decisions" not in markdown
     over_decisions, _ = draw_charts(results).values()
-    assert re.findall(r"mine at [^ ]*", over_decisions) == ["mine at 256:", "mine at 1.05"]
+    assert re.findall(r"mine at [^ ]*", over_decisions) == ["mine at 256:", "mine at 1.04133"]
+
+
+def test_seeds_that_end_before_or_after_the_budget_are_counted_and_named() -> None:
+    good, bad = [0.06, 0.05, 0.04, 0.02], [0.15, 0.13]
+    results = results_of("2x4-h2", "mine", good, bad, good, [0.14], good, budget=1024)
+    last = results[4].points[-1]
+    results[4].points[-1] = Point(10_240, last.seconds, last.values)
+    results += results_of("2x4-h2", "other", good, good)
+    markdown = page(results, "german-whist benchmark mine", "pictures")
+    # The mean of 0.02, 0.13, 0.02, 0.14 and 0.02.
+    assert "| `mine` | 0.0660 [" in markdown
+    assert "5 seeds" in markdown
+    assert (
+        "- `mine` on `2x4-h2`: seed 2 ended after 512 of 1,024 decisions; seed 4 ended after 256 "
+        "of 1,024 decisions; seed 5 used 10,240 of 1,024 decisions.\n"
+    ) in markdown
+    assert "`other` on `2x4-h2`:" not in markdown
+    over_decisions, _ = draw_charts(results).values()
+    # All five have the first point, and the curve says nothing of fewer.
+    assert re.findall(r"mine at [^ ]* [^ ]*", over_decisions) == ["mine at 256: 0.094"]
+    # Where no other seed ended early either, the longest hides none.
+    results = results_of("2x4-h2", "mine", [0.04, 0.02], [0.04, 0.03], [0.04, 0.04], budget=512)
+    results[0].points[-1] = Point(5_120, 2.0, {"exploitability": 0.02})
+    markdown = page(results, "german-whist benchmark mine", "pictures")
+    assert "| `mine` | 0.0300 [" in markdown
+    assert "- `mine` on `2x4-h2`: seed 1 used 5,120 of 512 decisions.\n" in markdown
+
+
+def test_seeds_without_a_metric_are_named() -> None:
+    results = results_of("2x4-h2", "mine", [0.4], [0.3], [0.2])
+    results[1] = result_with(Point(256, 1.0, {"wins": 0.5}), algorithm="mine", seed=2)
+    markdown = page(results, "german-whist benchmark mine", "pictures")
+    assert "- `mine` on `2x4-h2`: seed 2 without exploitability.\n" in markdown
+    assert "- `mine` on `2x4-h2`: seeds 1, 3 without wins.\n" in markdown
+
+
+def test_share_of_random_play_takes_the_same_seeds_on_all_decks() -> None:
+    results = results_of("2x4-h2", "mine", [0.04], [0.03], [0.02])
+    results += results_of("2x5-h3", "mine", [0.08], [0.07], [0.06])
+    whole = page(results, "", "")
+    assert page(results[::-1], "", "").count("`mine` |") == whole.count("`mine` |")
+    (share,) = re.findall(r"\| `mine` .* \| (0\.\d\d\d \[[^|]*\]) \|", whole)
+    assert share in page([*results[2::-1], *results[3:]], "", "")
+    fewer = page([*results[:2], *results[4:]], "", "")
+    assert re.search(r"\| `mine` .* \| – \|", fewer)
+
+
+def test_page_says_which_decisions_are_as_the_trainer_reports_them() -> None:
+    points = Point(512, 2.0, {"exploitability": 0.1}, as_reported=True)
+    results = [result_with(points, algorithm="theirs", seed=seed) for seed in (1, 2, 3)]
+    results += results_of("2x4-h2", "ours", [0.1, 0.1])
+    markdown = page(results, "", "")
+    assert "| `theirs` | 512 as reported, 2.0 s, 3 seeds |" in markdown
+    assert "| `ours` | 512, 2.0 s, 1 seed |" in markdown
+    assert "- Decisions of `theirs` are as reported by the trainer; all others are" in markdown
+    assert "as reported" not in page(results[3:], "", "")
+
+
+def test_page_says_of_which_machine_seconds_are() -> None:
+    results = results_of("2x4-h2", "mine", [0.1, 0.1])
+    assert "- Seconds of `mine` are of a core of a processor.\n" in page(results, "", "")
+    assert "not comparable" not in page(results, "", "")
+    results += results_of("2x4-h2", "ppo", [0.1, 0.1], machine=AS_PUBLISHED)
+    markdown = page(results, "", "")
+    assert "- Seconds of `ppo` are published ones, of another machine.\n" in markdown
+    assert "- Seconds of different machines are not comparable; decisions are.\n" in markdown
+
+
+def test_published_results_are_whole_and_of_one_benchmark() -> None:
+    published = load_results(benchmarking.BENCHMARKS.path(benchmarking.PUBLISHED))
+    assert len(unite([("published.jsonl", published)])) == len(published) > 100
+    for name in ("exact", "exact-large"):
+        budgets = {
+            (job.algorithm, job.rules): job.origin | {"machine": AS_PUBLISHED}
+            for job in load_benchmark(name).jobs(Path())
+        }
+        for result in published:
+            if origin := budgets.pop((result.algorithm, result.rules), None):
+                assert origin == {field: getattr(result, field) for field in origin}
+        assert not budgets
+
+
+# -- results of several files
+
+
+def write_results(path: Path, results: list[Result]) -> str:
+    path.write_bytes(b"\n".join(map(msgspec.json.encode, results)))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "have two results of ppo on 2x4-h2, seed 2: give the algorithm in one of them"),
+        ({"budget": 1024}, r"are of different benchmarks \(budget is \d+, and here it is \d+\)"),
+        ({"settings": {"n": [9]}}, r"\(settings: n is (null|\[9\]), and here it is (null|\[9\])\)"),
+        ({"evaluation": "x"}, r"\(evaluation is (x|exploitability), and here it is"),
+    ],
+)
+def test_contradictory_results_are_refused_in_any_order(
+    changes: dict[str, Any], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03], [0.05, 0.04])
+    first = write_results(tmp_path / "a.jsonl", results)
+    others = results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.02], **changes)
+    second = write_results(tmp_path / "b.jsonl", others[1:])
+    errors: list[str] = []
+    for order in ([first, second], [second, first]):
+        assert main(["benchmark", *order, "--folder", str(tmp_path)]) == 2
+        errors.append(capsys.readouterr().err)
+    assert errors[0] == errors[1]
+    assert re.search(message, errors[0])
+    assert "a.jsonl and " in errors[0]
+    assert not (tmp_path / "benchmark.md").exists()
+
+
+def test_page_of_several_files_has_one_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decks = ["2x4-h2", "2x5-h3"]
+    results = [
+        result
+        for deck in decks
+        for name in ("ppo", "mmd")
+        for result in results_of(deck, name, [0.04, 0.02], [0.06, 0.03], [0.05, 0.04])
+    ]
+    first = write_results(tmp_path / "a.jsonl", results[:9])
+    second = write_results(tmp_path / "b.jsonl", results[6:])
+    pages: list[str] = []
+    for order in ([first, second], [second, first]):
+        assert main(["benchmark", *order, "--folder", str(tmp_path)]) == 0
+        markdown = (tmp_path / "benchmark.md").read_text(encoding="utf-8")
+        pages.append(markdown.partition("Made by")[0])
+    assert pages[0] == pages[1]
+    assert "| `mmd` | 512, 2.0 s, 3 seeds | 512, 2.0 s, 3 seeds |" in pages[0]
+    capsys.readouterr()
 
 
 def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:

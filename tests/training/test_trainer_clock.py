@@ -429,7 +429,36 @@ def test_benchmark_counts_steps_and_all_seconds_of_a_trainer(tmp_path: Path) -> 
     measure_job(job)
     (point,) = msgspec.json.decode((job.folder / "result.json").read_bytes(), type=Result).points
     assert point.decisions == 200
+    assert not point.as_reported
     assert point.seconds > 0
+
+
+class PlayingElsewhere(Playing):
+    """Takes a step in an environment of this package, and counts a hundred others as well."""
+
+    def iterate(self) -> dict[str, float]:
+        env = SelfPlayEnv(1, "2x4-h2")
+        env.step(env.reset(self.decisions).masks.argmax(axis=1))
+        self.decisions += 100
+        return {"paid": 0.5}
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.parametrize("kind", [Outside, PlayingElsewhere])
+def test_benchmark_marks_decisions_that_a_trainer_reports(
+    kind: type[Trainer], tmp_path: Path
+) -> None:
+    benchmark = Benchmark(
+        algorithms={"mine": {"trainer": f"{__name__}:{kind.__name__}"}},
+        rules=("2x4-h2",),
+        decisions=200,
+        eval_points=2,
+    )
+    (job, *_) = benchmark.jobs(tmp_path)
+    measure_job(job)
+    result = msgspec.json.decode((job.folder / "result.json").read_bytes(), type=Result)
+    assert [point.decisions for point in result.points] == [100, 200]
+    assert all(point.as_reported for point in result.points)
 
 
 def test_steps_of_own_trainers_have_no_column(

@@ -2,12 +2,14 @@
 
 The metric is the exact exploitability on a small deck, elsewhere the duplicate win rate against
 fixed opponents, after the budget, its half, its quarter and so on. Beside the trainers, CFR+ and
-the rounds of expert iteration are algorithms. A job's folder has its run and its results; the
-benchmark's folder has all of them in one file.
+the rounds of expert iteration are algorithms. A job's folder has its settings, its run and its
+result; the benchmark's folder has all results in one file. What lies in a folder has to belong to
+the settings, budget, evaluation and machine of its job, before anything is trained.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,9 +22,10 @@ import msgspec
 from ...agents.checkpoints import FOLDER, find_checkpoint, list_checkpoints
 from ...agents.registry import make_agent
 from ...common.executors import LOCAL
-from ...common.files import file_name, write_file
+from ...common.files import file_name, read_yaml_mapping, write_file
 from ...common.markup import one_line
 from ...common.processor_time import processor_seconds
+from ...common.provenance import processor
 from ...common.schema import convert, read_json
 from ...common.settings import (
     CheckedSettings,
@@ -32,7 +35,9 @@ from ...common.settings import (
     PresetFiles,
     SettingsError,
     build_settings,
+    check_unchanged,
     doc,
+    format_value,
     keep_settings,
 )
 from ...common.signals import RunStopped
@@ -46,6 +51,7 @@ from ..api import train_or_go_on
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import evaluation_seed
 from ..expert_iteration.recipe import Recipe
+from ..folder import SETTINGS, STATE
 from ..presets import settings_from
 from .benchmark_report import EXPLOITABILITY, Point, Result, is_solvable
 from .jobs import Job, Log, run_jobs
@@ -53,12 +59,15 @@ from .jobs import Job, Log, run_jobs
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Bundled benchmarks."""
 CFR_PLUS, EXPERT_ITERATION = "cfr+", "expert-iteration"
-RESULT, RESULTS, VALUES = "result.json", "results.jsonl", "values.json"
+JOB, RESULT, RESULTS, VALUES = "job.json", "result.json", "results.jsonl", "values.json"
+RUN = "run"
+"""Folder of a job's training."""
 PUBLISHED = "published.jsonl"
 """The package's own results, beside the bundled benchmarks."""
 _OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
 """Fields of a benchmark that an algorithm may have of its own."""
-_REMEDY = "delete it and give the same command again"
+_AGAIN = "and give the same command again"
+_REMEDY = f"delete it {_AGAIN}"
 _LAST_OWN_STATUS = 127
 """Higher exit statuses are those of signals."""
 
@@ -98,9 +107,9 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             le=30,
         ),
     ] = 5
-    settings: Annotated[JsonObject, doc("Settings of all trainings.")] = msgspec.field(
-        default_factory=JsonObject
-    )
+    settings: Annotated[
+        JsonObject, doc("Settings of all trainings; `device` is by default `cpu`.")
+    ] = msgspec.field(default_factory=JsonObject)
     eval_opponents: Annotated[
         Names,
         doc(
@@ -143,14 +152,16 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
         for rules in self.rules:
             rule_set = load_rules(rules).name
             for seed in range(1, 2 if settings["trainer"] == CFR_PLUS else self.seeds + 1):
+                resolved = self._settings_of(algorithm, settings, rules, seed)
                 yield BenchmarkJob(
                     name=_run_name(algorithm, rules, seed),
                     folder=folder / file_name(rule_set) / file_name(algorithm) / f"seed-{seed}",
-                    settings=self._settings_of(algorithm, settings, rules, seed),
+                    settings=resolved,
                     benchmark=self,
                     algorithm=algorithm,
                     rules=rules,
                     seed=seed,
+                    budget=self._budget_of(resolved, rules),
                 )
 
     def _settings_of(self, algorithm: str, own: JsonObject, rules: str, seed: int) -> JsonObject:
@@ -177,18 +188,31 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             public_tree(load_rules(rules))
             return {"trainer": trainer, "threads": 1}
         if trainer != EXPERT_ITERATION:
-            values = {**self.settings, **own, "decisions": self.decisions, **fixed}
+            values = {
+                "device": "cpu",
+                **self.settings,
+                **own,
+                "decisions": self.decisions,
+                **fixed,
+            }
             return settings_from(values, source).as_mapping()
         first = own.get("policy")
         if not isinstance(first, dict):
             raise SettingsError(
                 f"{source}: policy is {first!r}: give the settings of the training that makes it"
             )
-        policy = settings_from({"decisions": self.decisions, **first, **fixed}, f"{source}: policy")
+        first = {"device": "cpu", "decisions": self.decisions, **first, **fixed}
+        policy = settings_from(first, f"{source}: policy")
         recipe = {**own, "rules": rules, "seed": seed, "policy": "policy"}
         del recipe["trainer"]
         recipe = build_settings(Recipe, recipe, source, "a setting of a recipe").as_mapping()
         return {**recipe, "trainer": trainer, "threads": 1, "policy": policy.as_mapping()}
+
+    def _budget_of(self, settings: JsonObject, rules: str) -> int:
+        if settings["trainer"] != EXPERT_ITERATION:
+            return self.decisions
+        hands = settings["hands"] + sum(settings["target_hands"])
+        return settings["policy"]["decisions"] + hands * load_rules(rules).stock_cards
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +224,95 @@ class BenchmarkJob(Job):
     algorithm: str
     rules: str
     seed: int
+    budget: int
+    """Decisions of the run."""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the values that its policies are measured by."""
+        if not self.benchmark.eval_opponents or is_solvable(load_rules(self.rules)):
+            return [EXPLOITABILITY]
+        return [f"wins against {opponent}" for opponent in self.benchmark.eval_opponents]
+
+    @property
+    def evaluation(self) -> str:
+        """How they are measured."""
+        metrics = ", ".join(self.metrics)
+        is_exact = self.metrics == [EXPLOITABILITY]
+        return metrics if is_exact else f"{metrics} in {self.benchmark.eval_hands:,} hands"
+
+    @property
+    def origin(self) -> JsonObject:
+        """What a result belongs to, beside its algorithm, rule set and seed: fields of `Result`."""
+        origin = {
+            "budget": self.budget,
+            "settings": self.benchmark.settings | self.benchmark.algorithms[self.algorithm],
+            "evaluation": self.evaluation,
+            "machine": processor(),
+        }
+        return json.loads(json.dumps(origin))
+
+    def check(self) -> None:
+        """Refuse a folder with the run or the result of other settings, or of another machine."""
+        folder = self.folder
+        remedy = f"delete {folder} {_AGAIN}, or name another folder for the benchmark"
+        kept, origin = folder / JOB, self._kept_origin()
+        if kept.exists():
+            found = convert(read_json(kept.read_bytes(), kept, remedy), JsonObject, kept, remedy)
+            _check_origin(kept, found, origin, remedy)
+        elif (folder / RUN / STATE).exists() or (folder / RESULT).exists():
+            raise ValueError(
+                f"{folder}: has no {JOB}, which tells the settings and the machine of what is in "
+                f"it; {remedy}"
+            )
+        # A run that was resumed by itself can have other settings since.
+        if (folder / RUN / STATE).exists():
+            began = read_yaml_mapping(folder / RUN / SETTINGS)
+            check_unchanged(folder / RUN, began, settings_from(self.settings), remedy)
+
+    def keep(self) -> None:
+        """Write into the folder what its run and its result belong to."""
+        self.check()
+        write_file(self.folder / JOB, json.dumps(self._kept_origin(), indent=1))
+
+    def _kept_origin(self) -> JsonObject:
+        # A file of rules can change under the same name.
+        rules = load_rules(self.rules).as_mapping()
+        return {**self.origin, "eval_points": self.benchmark.eval_points, "rules": rules}
+
+    def load_result(self) -> Result:
+        path = self.folder / RESULT
+        result = convert(read_json(path.read_bytes(), path, _REMEDY), Result, path, _REMEDY)
+        found = _run_name(result.algorithm, result.rules, result.seed)
+        if found != self.name:
+            raise ValueError(f"{path}: is the result of {found} in place of {self.name}; {_REMEDY}")
+        _check_origin(path, msgspec.to_builtins(result), self.origin, _REMEDY)
+        if result.metrics != self.metrics:
+            raise ValueError(
+                f"{path}: has values of {result.metrics} in place of {self.metrics}; {_REMEDY}"
+            )
+        return result
+
+
+def _check_origin(path: Path, found: JsonObject, expected: JsonObject, remedy: str) -> None:
+    """Refuse a file whose fields are not the expected ones."""
+    if difference := _difference(found, expected):
+        raise ValueError(f"{path}: {difference}; {remedy}")
+
+
+def _difference(found: JsonObject, expected: JsonObject) -> str:
+    """The first of the expected fields that is another, as a clause; empty if none is."""
+    for name, value in expected.items():
+        other = found.get(name)
+        if isinstance(value, dict) and isinstance(other, dict):
+            both = dict.fromkeys([*value, *other])
+            if inner := _difference(
+                {key: other.get(key) for key in both}, {key: value.get(key) for key in both}
+            ):
+                return f"{name}: {inner}"
+        elif other != value:
+            return f"{name} is {format_value(other)}, and here it is {format_value(value)}"
+    return ""
 
 
 def load_benchmark(source: str | Path, trainers: Sequence[str] = ()) -> Benchmark:
@@ -235,7 +348,12 @@ def run_benchmark(
     """Train and evaluate what is missing in the folder, with so many processes."""
     keep_settings(folder / "benchmark.yaml", benchmark, "name another folder")
     jobs = benchmark.jobs(folder)
+    for job in jobs:
+        job.check()
     missing = [job for job in jobs if not (job.folder / RESULT).exists()]
+    for job in jobs:
+        if job not in missing:
+            job.load_result()
     codes: dict[str, int] = {}
     for job, code in run_jobs(missing, LOCAL, log, work=measure_job, workers=workers):
         codes[job.name] = code
@@ -248,14 +366,7 @@ def run_benchmark(
             f"there is by `german-whist benchmark {folder / RESULTS}`",
             max(codes.values()),
         )
-    results = [_load_result(job) for job in jobs]
-    for job, result in zip(jobs, results, strict=True):
-        others = next(other.metrics for other in results if other.rules == result.rules)
-        if not result.metrics or result.metrics != others:
-            raise ValueError(
-                f"{job.folder / RESULT}: has values of {result.metrics}, and other runs of "
-                f"{others}; {_REMEDY}"
-            )
+    results = [job.load_result() for job in jobs]
     _write_results(jobs, folder)
     return results
 
@@ -264,15 +375,6 @@ def _write_results(jobs: Sequence[BenchmarkJob], folder: Path) -> None:
     """Write the results of all jobs that are done, which are a page's worth while others run."""
     done = [job.folder / RESULT for job in jobs if (job.folder / RESULT).exists()]
     write_file(folder / RESULTS, b"".join(path.read_bytes() for path in done))
-
-
-def _load_result(job: BenchmarkJob) -> Result:
-    path = job.folder / RESULT
-    result = convert(read_json(path.read_bytes(), path, _REMEDY), Result, path, _REMEDY)
-    found = _run_name(result.algorithm, result.rules, result.seed)
-    if found != job.name:
-        raise ValueError(f"{path}: is the result of {found} in place of {job.name}; {_REMEDY}")
-    return result
 
 
 def _run_name(algorithm: str, rules: str, seed: int) -> str:
@@ -289,11 +391,50 @@ def load_results(path: Path) -> list[Result]:
     ]
 
 
+def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
+    """The results of several files by their names, each once, in an order that is not the files'.
+
+    Refused are two results of one run, and seeds of one algorithm with different settings.
+    """
+    named = [(result, source) for source, results in sources for result in results]
+    named.sort(key=lambda each: (*_key(each[0]), each[1]))
+    united: list[tuple[Result, str]] = []
+    for result, source in named:
+        before, other = united[-1] if united else (None, "")
+        if before is not None and _key(before)[:2] == _key(result)[:2]:
+            name = _run_name(*_key(result))
+            if difference := _difference(_origin_of(before), _origin_of(result)):
+                raise ValueError(
+                    f"{other} and {source}: {name} and {_run_name(*_key(before))} are of different "
+                    f"benchmarks ({difference}): give the algorithm in one of them another name, "
+                    "or show one of them"
+                )
+            if _key(before) == _key(result) and before != result:
+                raise ValueError(
+                    f"{other} and {source}: have two results of {name}: give the algorithm in one "
+                    "of them another name, or show one of them"
+                )
+        if before != result:
+            united.append((result, source))
+    return [result for result, _ in united]
+
+
+def _key(result: Result) -> tuple[str, str, int]:
+    return result.algorithm, result.rules, result.seed
+
+
+def _origin_of(result: Result) -> JsonObject:
+    """What all seeds of an algorithm on a rule set have in common."""
+    names = ("budget", "settings", "evaluation")
+    return {name: getattr(result, name) for name in names}
+
+
 # -- runs and their measurements
 
 
 def measure_job(job: BenchmarkJob) -> None:
     """Run a job to its end, and write what its policies come to."""
+    job.keep()
     measure_points = {CFR_PLUS: _solve, EXPERT_ITERATION: _iterate_experts}
     try:
         points = [*measure_points.get(job.settings["trainer"], _train)(job)]
@@ -307,7 +448,7 @@ def measure_job(job: BenchmarkJob) -> None:
         algorithm=job.algorithm,
         seed=job.seed,
         points=points,
-        settings=job.benchmark.settings | job.benchmark.algorithms[job.algorithm],
+        **job.origin,
     )
     write_file(job.folder / RESULT, msgspec.json.encode(result) + b"\n")
 
@@ -333,16 +474,21 @@ class HalvedBudgets(Callback):
 def _train(job: BenchmarkJob) -> Iterator[Point]:
     callbacks = [HalvedBudgets(job.benchmark.eval_points)]
     settings = settings_from(job.settings)
-    trained = train_or_go_on(settings, job.folder, quiet=True, callbacks=callbacks)
+    trained = train_or_go_on(settings, job.folder / RUN, quiet=True, callbacks=callbacks)
     rows = {int(row["decisions"]): row for row in trained.rows}
-    for checkpoint in list_checkpoints(job.folder / FOLDER):
+    for checkpoint in list_checkpoints(job.folder / RUN / FOLDER):
         decisions = int(checkpoint.stem)
         if decisions not in rows:
             raise ValueError(f"{checkpoint}: is not of the run in this folder; remove it")
         row = rows[decisions]
-        # Where the package's own environments were stepped, their count is beyond dispute.
-        played = max(decisions, int(row.get("env_steps", 0)))
-        yield Point(played, row["processor_seconds"], _evaluate(job, checkpoint))
+        # Only outside trainers have a count of the steps in environments of this package.
+        steps = int(row.get("env_steps", decisions))
+        yield Point(
+            max(decisions, steps),
+            row["processor_seconds"],
+            _evaluate(job, checkpoint),
+            as_reported=steps < decisions,
+        )
 
 
 def _solve(job: BenchmarkJob) -> Iterator[Point]:
@@ -373,9 +519,10 @@ def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
     path = job.folder / "seconds.json"
     seconds = {"all": 0.0}
     if path.exists():
-        seconds |= convert(
-            read_json(path.read_bytes(), path, _REMEDY), dict[str, float], path, _REMEDY
-        )
+        # Without it the rounds that are done would have no time.
+        remedy = f"delete {job.folder} {_AGAIN}"
+        content = read_json(path.read_bytes(), path, remedy)
+        seconds |= convert(content, dict[str, float], path, remedy)
     before = seconds["all"] - processor_seconds()
 
     def keep_time(policy: Path | None = None) -> None:
@@ -402,15 +549,17 @@ def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
     if path.exists():
         content = read_json(path.read_bytes(), path, _REMEDY)
         values = convert(content, dict[str, dict[str, float]], path, _REMEDY)
-    if checkpoint.stem not in values:
-        values[checkpoint.stem] = _values(job, checkpoint)
-        write_file(path, json.dumps(values))
-    return values[checkpoint.stem]
+    digest = hashlib.sha256(checkpoint.read_bytes()).hexdigest()[:16]
+    key = f"{job.evaluation} of {checkpoint.stem}, {digest}"
+    if [*values.get(key, ())] != job.metrics:
+        values[key] = _values(job, checkpoint)
+        write_file(path, json.dumps(values, indent=1))
+    return values[key]
 
 
 def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
     benchmark, rules = job.benchmark, load_rules(job.rules)
-    if not benchmark.eval_opponents or is_solvable(rules):
+    if job.metrics == [EXPLOITABILITY]:
         return {EXPLOITABILITY: sampled_exploitability(checkpoint, rules)}
     result = evaluate(
         f"network:{checkpoint},sample",
@@ -419,7 +568,8 @@ def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
         hands=benchmark.eval_hands,
         seed=evaluation_seed(job.seed),
     )
-    return {f"wins against {match.opponent}": match.win_rate.value for match in result.pairings}
+    wins = [pairing.win_rate.value for pairing in result.pairings]
+    return dict(zip(job.metrics, wins, strict=True))
 
 
 def sampled_exploitability(checkpoint: Path, rules: Rules) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ...agents.registry import make_agent
 from ...common.files import file_name
@@ -18,18 +19,21 @@ from ...evaluation.exploitability.exact import measure_exploitability
 from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
 from ...solvers.public_tree import public_tree, why_no_public_tree
+from .budgets import aligned, ended_early, went_beyond
 
 EXPLOITABILITY = "exploitability"
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
 _LEAST_SHOWN = 1e-5
 """Lowest exploitability in a chart: CFR+ falls on, and would flatten the other curves."""
-_COMPLETE = 0.75
-"""Share of the highest budget that a complete seed has."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
 """Labels of the charts' axes by the endings of their names."""
 
 
-class Point(Struct, frozen=True):
+AS_PUBLISHED = "as published"
+"""Machine of the package's own results."""
+
+
+class Point(Struct, frozen=True, omit_defaults=True):
     """What a policy comes to after a part of its budget."""
 
     decisions: int
@@ -37,21 +41,47 @@ class Point(Struct, frozen=True):
     """Processor time."""
     values: dict[str, float]
     """By metric."""
+    as_reported: bool = False
+    """Whether the trainer itself reported the decisions. Others are counted by this package: those
+    of its own trainers, and the steps in its environments."""
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """The measurements of a run."""
+    """The measurements of a run, with all that they belong to."""
 
     rules: str
     algorithm: str
     seed: int
-    points: list[Point]
-    settings: JsonObject = {}
+    budget: Annotated[int, Meta(ge=1)]
+    """Decisions that the run was given."""
+    settings: JsonObject
     """Settings of the algorithm, as the benchmark gives them."""
+    evaluation: str
+    """How the values were measured."""
+    machine: str
+    """Processor that the seconds are of, or `as published`."""
+    points: Annotated[list[Point], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        for point in self.points:
+            if not point.values or point.values.keys() != self.points[0].values.keys():
+                raise ValueError(
+                    f"points: has values of {[*point.values]}, and before of "
+                    f"{[*self.points[0].values]}"
+                )
 
     @property
     def metrics(self) -> list[str]:
-        return [*self.points[-1].values] if self.points else []
+        return [*self.points[-1].values]
+
+    @property
+    def decisions(self) -> int:
+        """Decisions that the run used."""
+        return self.points[-1].decisions
+
+    @property
+    def as_reported(self) -> bool:
+        return any(point.as_reported for point in self.points)
 
 
 def columns_of(results: Sequence[Result]) -> list[tuple[str, str]]:
@@ -64,20 +94,13 @@ def columns_of(results: Sequence[Result]) -> list[tuple[str, str]]:
 def runs_of(
     results: Sequence[Result], algorithm: str, rules: str, metric: str = ""
 ) -> list[Result]:
-    """The seeds of an algorithm that came to its budget, by a metric if it is given.
-
-    Iterations differ in length, and so do their ends a little; a training without its last
-    measurement ends at half of the budget.
-    """
+    """The runs of an algorithm on a rule set by seed, those with a metric if it is given."""
     runs = [
         run
         for run in results
-        if (run.algorithm, run.rules) == (algorithm, rules)
-        and run.points
-        and metric in ("", *run.metrics)
+        if (run.algorithm, run.rules) == (algorithm, rules) and metric in ("", *run.metrics)
     ]
-    budget = max((run.points[-1].decisions for run in runs), default=0)
-    return [run for run in runs if run.points[-1].decisions >= _COMPLETE * budget]
+    return sorted(runs, key=lambda run: run.seed)
 
 
 def is_solvable(rules: Rules) -> bool:
@@ -121,14 +144,10 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
         column: max(len(runs_of(results, name, *column)) for name in names) for column in columns
     }
     for algorithm in names:
+        runs = {column: runs_of(results, algorithm, *column) for column in columns}
         last = {
-            (rules, metric): np.array(
-                [
-                    run.points[-1].values[metric]
-                    for run in runs_of(results, algorithm, rules, metric)
-                ]
-            )
-            for rules, metric in columns
+            (rules, metric): np.array([run.points[-1].values[metric] for run in seeds])
+            for (rules, metric), seeds in runs.items()
         }
         cells = [
             _cell(values, most_seeds[column]) if len(values) else "–"
@@ -136,7 +155,8 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
         ]
         if len(solved) > 1:
             relative = [last[rules, EXPLOITABILITY] / random_play[rules] for rules in solved]
-            comparable = min(map(len, relative)) == max(map(len, relative)) > 0
+            seeds = {tuple(run.seed for run in runs[rules, EXPLOITABILITY]) for rules in solved}
+            comparable = len(seeds) == 1 and () not in seeds
             cells.append(_text(over_seeds(relative), 3) if comparable else "–")
         rows.append([_code(algorithm), *cells])
         costs.append(
@@ -157,6 +177,7 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
             costs,
             right=range(1, len(rule_sets) + 1),
         ),
+        "\n".join(f"- {note}" for note in _notes(results)),
         *(
             f"![{markdown_text(f'{metric} on {rules} over {label}')}]"
             f"({images}/{chart_name(rules, metric, ending)})"
@@ -186,12 +207,58 @@ def _seeds(count: int) -> str:
 def _cost(runs: Sequence[Result]) -> str:
     if not runs:
         return "–"
-    last = [run.points[-1] for run in runs]
-    decisions, seconds = (
-        float(np.mean(values))
-        for values in ([point.decisions for point in last], [point.seconds for point in last])
+    decisions = np.mean([run.decisions for run in runs])
+    seconds = np.mean([run.points[-1].seconds for run in runs])
+    reported = " as reported" if any(run.as_reported for run in runs) else ""
+    return f"{decisions:,.0f}{reported}, {seconds:,.1f} s, {_seeds(len(runs))}"
+
+
+def _notes(results: Sequence[Result]) -> Iterator[str]:
+    """What the tables do not tell, as sentences."""
+    machines = {run.machine: dict[str, None]() for run in results}
+    for run in results:
+        machines[run.machine].setdefault(_code(run.algorithm))
+    for machine, algorithms in machines.items():
+        source = (
+            "are published ones, of another machine"
+            if machine == AS_PUBLISHED
+            else f"are of a core of {markdown_text(machine)}"
+        )
+        yield f"Seconds of {', '.join(algorithms)} {source}."
+    if len(machines) > 1:
+        yield "Seconds of different machines are not comparable; decisions are."
+    if reported := dict.fromkeys(_code(run.algorithm) for run in results if run.as_reported):
+        yield (
+            f"Decisions of {', '.join(reported)} are as reported by the trainer; all others are "
+            "counted."
+        )
+    has_other_ends = False
+    for algorithm, rules in dict.fromkeys((run.algorithm, run.rules) for run in results):
+        runs = runs_of(results, algorithm, rules)
+        name = f"{_code(algorithm)} on {_code(rules)}"
+        if ends := other_ends(runs):
+            has_other_ends = True
+            yield f"{name}: {ends}."
+        for metric in dict.fromkeys(metric for run in runs for metric in run.metrics):
+            without = [str(run.seed) for run in runs if metric not in run.metrics]
+            if without:
+                seeds = "seed" if len(without) == 1 else "seeds"
+                yield f"{name}: {seeds} {', '.join(without)} without {markdown_text(metric)}."
+    if has_other_ends:
+        yield (
+            "The table has the last value of every seed, whenever it ended; a curve ends with the "
+            "first of its seeds."
+        )
+
+
+def other_ends(runs: Sequence[Result]) -> str:
+    """The seeds that ended early or used more than their budget, as a clause; empty if none did."""
+    return "; ".join(
+        f"seed {run.seed} {verb} {run.decisions:,} of {run.budget:,} decisions"
+        for run in runs
+        for verb, applies in (("ended after", ended_early), ("used", went_beyond))
+        if applies(run.decisions, run.budget)
     )
-    return f"{decisions:,.0f}, {seconds:,.1f} s, {_seeds(len(runs))}"
 
 
 def draw_charts(results: Sequence[Result]) -> dict[str, str]:
@@ -222,13 +289,10 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
 
 
 def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: bool) -> charts.Curve:
-    """The mean of seeds that were measured equally often: a long iteration can pass two points."""
-    counts = [len(run.points) for run in runs]
-    usual = max(counts, key=lambda count: (count > 1, counts.count(count), count))
-    runs = [run for run in runs if len(run.points) == usual]
+    """The mean over all seeds, as far as all of them go."""
     points: list[tuple[float, float]] = []
     margins_of_error: list[float] = []
-    for seeds in zip(*(run.points for run in runs), strict=True):
+    for seeds in aligned([run.points for run in runs]):
         mean = mean_of([point.values[metric] for point in seeds])
         if is_log and mean.value < _LEAST_SHOWN:
             continue

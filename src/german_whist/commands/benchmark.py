@@ -50,11 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     from ..common.settings import SettingsError
     from ..common.signals import RunStopped
     from ..training.experiments.benchmark import (
+        PUBLISHED,
         Benchmark,
         load_benchmark,
         load_results,
         published_results,
         run_benchmark,
+        unite,
     )
     from ..training.experiments.benchmark_report import Result, draw_charts, page
 
@@ -81,23 +83,21 @@ def run(arguments: argparse.Namespace) -> int:
         else load_benchmark(name, trainers)
         for name in names
     ]
-    results: list[Result] = []
+    shown: list[tuple[str, list[Result]]] = []
     try:
-        for source, folder in zip(sources, folders, strict=True):
+        for name, source, folder in zip(names, sources, folders, strict=True):
             is_benchmark = isinstance(source, Benchmark)
-            results += run_benchmark(source, folder, arguments.jobs) if is_benchmark else source
-            results += published_results(source) if is_benchmark and trainers else []
+            results = run_benchmark(source, folder, arguments.jobs) if is_benchmark else source
+            shown.append((str(folder) if is_benchmark else name, results))
+            if is_benchmark and trainers:
+                shown.append((PUBLISHED, published_results(source)))
     except RunStopped as stopped:
         print(printable(str(stopped)))
         return stopped.status
     except KeyboardInterrupt:
         print("the benchmark goes on with the same command")
         raise
-    # The first of two with one seed counts: a file can be named twice, or be shown anyway.
-    by_seed: dict[tuple[str, str, int], Result] = {}
-    for result in results:
-        by_seed.setdefault((result.algorithm, result.rules, result.seed), result)
-    results = [*by_seed.values()]
+    results = unite(shown)
     text = page(results, shlex.join(["german-whist", "benchmark", *arguments.benchmarks]), ".")
     for file_name, content in {_PAGE: text, **draw_charts(results)}.items():
         write_file(folders[0] / file_name, content)
