@@ -27,7 +27,9 @@ from .callbacks.report_files import REPORT, endgame_player
 from .distributed import Ranks, current_ranks
 from .folder import LOG, STATE, begun, settings_of
 from .presets import load_settings, settings_from
-from .run import Run, resume, start
+from .run import Run
+from .run import resume as resume_run
+from .run import start as start_run
 from .run_state import EvaluationResult
 from .settings import Settings
 
@@ -87,13 +89,13 @@ def train(
     restarted = "TORCHELASTIC_RUN_ID" in os.environ and (base / STATE).exists()
     # The run's own file has the parameters of rules that the command names by a path.
     if restarted and settings_of(base).as_mapping() == resolved.as_mapping():
-        return _go(resume(base, callbacks=callbacks), quiet)
+        return _go(resume_run(base, callbacks=callbacks), quiet)
     command = ""
     if settings is None or isinstance(settings, (str, Path)):
         preset = [] if settings is None else [str(settings)]
         words += format_overrides(changes)
         command = shlex.join(["german-whist", "train", *preset, *words])
-    run = start(base, resolved, command=command, numbered=folder is None, callbacks=callbacks)
+    run = start_run(base, resolved, command=command, numbered=folder is None, callbacks=callbacks)
     return _go(run, quiet)
 
 
@@ -114,7 +116,7 @@ def resolve_settings(
     return resolved, Path("runs", name or default) if folder is None else Path(folder)
 
 
-def train_on(
+def resume(
     folder: str | Path,
     words: Iterable[str] = (),
     *,
@@ -125,15 +127,15 @@ def train_on(
     """Resume a run from its last saved state; `key=value` words and `changes` change settings."""
     if not current_ranks().is_first:
         return follow(current_ranks())
-    return _go(resume(Path(folder), [*words], callbacks=callbacks, **changes), quiet)
+    return _go(resume_run(Path(folder), [*words], callbacks=callbacks, **changes), quiet)
 
 
-def train_or_go_on(
+def train_or_resume(
     settings: Settings, folder: Path, *, callbacks: Iterable[object] = (), quiet: bool = False
 ) -> Trained:
     """Train in a folder, or resume the run that is there."""
     if begun(folder):
-        return train_on(folder, callbacks=callbacks, quiet=quiet)
+        return resume(folder, callbacks=callbacks, quiet=quiet)
     return train(settings, folder=folder, callbacks=callbacks, quiet=quiet)
 
 

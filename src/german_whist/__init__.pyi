@@ -40,8 +40,8 @@ from .evaluation import evaluate as evaluate
 from .evaluation import ladder as ladder
 from .evaluation.exploitability.exact import measure_exploitability as measure_exploitability
 from .solvers.cfr_plus import CFRPlusSolver as CFRPlusSolver
+from .training.api import resume as resume
 from .training.api import train as train
-from .training.api import train_on as train_on
 from .training.datasets import Dataset as Dataset
 from .training.datasets import generate_dataset as generate_dataset
 from .training.experiments.compare import compare as compare

@@ -21,9 +21,9 @@ from german_whist.common.settings import parse_overrides
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import ladder
 from german_whist.evaluation.results import Result
-from german_whist.training.api import train, train_on
+from german_whist.training.api import resume, train
 from german_whist.training.experiments.search_space import Sweep
-from german_whist.training.experiments.seeds import train_seeds, train_seeds_on
+from german_whist.training.experiments.seeds import resume_seeds, train_seeds
 from german_whist.training.experiments.sweep import run_sweep
 from german_whist.training.expert_iteration import pipeline as parts
 from german_whist.training.expert_iteration.recipe import load_recipe
@@ -148,8 +148,8 @@ def main(folder: Path) -> None:
     train_seeds(settings, [1, 2], folder="there", on="ray", log=lines.append)
     train(load_settings("tiny", [*TINY, "seed=2"]), folder="alone", quiet=True)
     weights = [state_of("there/seed-2"), state_of("alone")]
-    train_seeds_on(Path("there"), ["decisions=8000"], on="ray", log=lines.append)
-    train_on("alone", ["decisions=8000"], quiet=True)
+    resume_seeds(Path("there"), ["decisions=8000"], on="ray", log=lines.append)
+    resume("alone", ["decisions=8000"], quiet=True)
     named = settings_of(Path("there/seed-1")).eval_opponents[1]
     sweep = Sweep(
         preset="tiny",

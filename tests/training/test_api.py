@@ -61,7 +61,7 @@ def test_train_and_train_on_return_results(
     assert expected["evaluations"][-1]["opponent"] == "random"
     pytest.importorskip("pandas")
     assert list(trained.frame().decisions) == [row["decisions"] for row in trained.rows]
-    on = german_whist.train_on(trained.folder, quiet=True, decisions=2000)
+    on = german_whist.resume(trained.folder, quiet=True, decisions=2000)
     assert on.decisions >= 2000
     assert len(on.rows) > len(trained.rows)
     agent = german_whist.load_agent(on.checkpoint)

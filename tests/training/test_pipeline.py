@@ -35,7 +35,7 @@ from german_whist.engine.dtypes import VIEW
 from german_whist.engine.endgame import value
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import View
-from german_whist.training.api import train, train_on
+from german_whist.training.api import resume, train
 from german_whist.training.expert_iteration import fitting
 from german_whist.training.expert_iteration.fitting import (
     Fit,
@@ -321,7 +321,7 @@ def test_recipe_begins_with_a_training_and_has_rounds(tmp_path: Path) -> None:
         before = folder / policy
     n_lines = len(lines)
     # What somebody does with the run is no part of the recipe.
-    train_on(folder / "trained", decisions=4100)
+    resume(folder / "trained", decisions=4100)
     assert find_checkpoint(folder / "trained") != trained
     # Nothing is made twice, also when all that the last network does not need is gone.
     for name in ("hands", "trained", first[0], second[0]):

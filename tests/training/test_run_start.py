@@ -16,7 +16,7 @@ pytest.importorskip("sb3_contrib")
 
 from small_runs import arrays_of, quiet, same
 
-from german_whist.training.api import train_or_go_on
+from german_whist.training.api import train_or_resume
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.folder import begun
 from german_whist.training.presets import settings_from
@@ -100,7 +100,7 @@ def test_killed_run_resumes_from_every_call(trainer: str, tmp_path: Path) -> Non
     saved = [(folder / "state.safetensors").exists() for folder in killed]
     assert sum(saved) > 2 < len(saved) - sum(saved), len(saved)
     for folder in killed:
-        trained = train_or_go_on(settings(trainer), folder, quiet=True)
+        trained = train_or_resume(settings(trainer), folder, quiet=True)
         assert len(trained.rows) > 1
         assert same(arrays_of(whole), arrays_of(folder)), [*folder.iterdir()]
 

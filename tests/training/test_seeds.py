@@ -36,7 +36,7 @@ def test_folder_of_seeds_is_trained_by_one_command(
         entered.append(len(jobs))
         for again in (
             lambda: seeds.train_seeds(SMALL, [1, 2], folder=folder),
-            lambda: seeds.train_seeds_on(folder),
+            lambda: seeds.resume_seeds(folder),
         ):
             with pytest.raises(ValueError, match=r"run (is being trained by|is not empty)"):
                 again()
@@ -45,7 +45,7 @@ def test_folder_of_seeds_is_trained_by_one_command(
     monkeypatch.setattr(seeds, "run_jobs", run_jobs)
     for train in (
         lambda: seeds.train_seeds(SMALL, [1, 2], folder=folder),
-        lambda: seeds.train_seeds_on(folder),
+        lambda: seeds.resume_seeds(folder),
     ):
         with pytest.raises(seeds.SeedsStopped, match="seed 1, seed 2 did not come to an end"):
             train()

@@ -106,7 +106,7 @@ def test_run_is_evaluated_in_each_rule_set(
     assert played >= {("random", "tiny"), ("random", "tiny-all")}
     assert "random (tiny-all)" in trained.text()
     assert "random (tiny-all)" in Path("both", "report.html").read_text(encoding="utf-8")
-    on = german_whist.train_on("both", quiet=True, decisions=3000)
+    on = german_whist.resume("both", quiet=True, decisions=3000)
     assert on.decisions >= 3000
     assert [each.name for each in read_checkpoint("both").rules] == ["tiny", "tiny-all"]
     for rules in (HIGH, ALL):

@@ -301,7 +301,7 @@ def test_resumed_or_shared_sweep_draws_no_trial_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sweep = load_sweep(written(tmp_path, space={"ent_coef": {"low": 0.0, "high": 1.0}}))
-    monkeypatch.setattr("german_whist.training.experiments.sweep.train_or_go_on", no_training)
+    monkeypatch.setattr("german_whist.training.experiments.sweep.train_or_resume", no_training)
 
     def ent_coefs(folder: Path, trials: int) -> list[float]:
         result = run_sweep(replace(sweep, trials=trials), folder, log=lambda _: None)
@@ -319,7 +319,7 @@ def test_resumed_or_shared_sweep_draws_no_trial_twice(
 
 def test_trials_of_other_processes_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = load_sweep(written(tmp_path, space={"ent_coef": {"low": 0.0, "high": 1.0}}, trials=4))
-    monkeypatch.setattr("german_whist.training.experiments.sweep.train_or_go_on", no_training)
+    monkeypatch.setattr("german_whist.training.experiments.sweep.train_or_resume", no_training)
     folder, lines = tmp_path / "sweep", list[str]()
     folder.mkdir()
     here, parent = socket.gethostname(), os.getppid()
@@ -355,7 +355,7 @@ def test_trial_that_was_ended_in_the_storage_stops(
         pruning.on_evaluation(stand_in, [evaluation(0.5)])
         no_training(settings, run)
 
-    monkeypatch.setattr(sweeping, "train_or_go_on", train_too_late)
+    monkeypatch.setattr(sweeping, "train_or_resume", train_too_late)
     (trial,) = run_sweep(sweep, folder, log=lambda _: None).study.trials
     assert reasons == ["the trial was ended in the storage"]
     assert (trial.state.name, trial.value) == ("COMPLETE", 0.75)
@@ -512,7 +512,7 @@ def test_resumed_trial_keeps_its_measured_budget(
         budgets.append(settings.decisions)
         raise RunStopped("interrupted", 130)
 
-    monkeypatch.setattr(sweeping, "train_or_go_on", stop)
+    monkeypatch.setattr(sweeping, "train_or_resume", stop)
     with pytest.raises(RunStopped):
         run_sweep(sweep, folder, log=lambda _: None)
     assert budgets == [384]

@@ -47,7 +47,7 @@ from ...evaluation import evaluate
 from ...evaluation.exploitability.exact import check_measurable, measure_exploitability
 from ...solvers.cfr_plus import CFRPlusSolver
 from ...solvers.public_tree import public_tree
-from ..api import train_or_go_on
+from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import evaluation_seed
 from ..expert_iteration.recipe import Recipe
@@ -474,7 +474,7 @@ class HalvedBudgets(Callback):
 def _train(job: BenchmarkJob) -> Iterator[Point]:
     callbacks = [HalvedBudgets(job.benchmark.eval_points)]
     settings = settings_from(job.settings)
-    trained = train_or_go_on(settings, job.folder / RUN, quiet=True, callbacks=callbacks)
+    trained = train_or_resume(settings, job.folder / RUN, quiet=True, callbacks=callbacks)
     rows = {int(row["decisions"]): row for row in trained.rows}
     for checkpoint in list_checkpoints(job.folder / RUN / FOLDER):
         decisions = int(checkpoint.stem)
@@ -511,7 +511,7 @@ def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
 
     settings = {**job.settings}
     first = settings_from(settings.pop("policy"))
-    trained = train_or_go_on(first, job.folder / "first", quiet=True)
+    trained = train_or_resume(first, job.folder / "first", quiet=True)
     del settings["trainer"], settings["threads"]
     recipe = build_settings(
         Recipe, {**settings, "policy": str(trained.checkpoint)}, job.name, "a setting of a recipe"

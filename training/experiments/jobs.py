@@ -25,7 +25,7 @@ from ...common.signals import RunStopped
 from ...common.threads import usable_threads
 from ...common.typing import JsonObject
 from ...evaluation.packing import PackedFiles, files_below, pack
-from ..api import train, train_on
+from ..api import resume, train
 from ..callbacks.base import Callback
 from ..folder import SETTINGS, begun, settings_of
 from ..presets import changed_settings, settings_from
@@ -69,7 +69,7 @@ J = TypeVar("J", bound=Job)
 
 def train_job(job: Job) -> None:
     if begun(job.folder):
-        trained = train_on(job.folder, job.words, callbacks=job.callbacks)
+        trained = resume(job.folder, job.words, callbacks=job.callbacks)
     else:
         trained = train(job.settings, folder=job.folder, callbacks=job.callbacks)
     print(trained.text())

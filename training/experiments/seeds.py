@@ -69,7 +69,7 @@ def is_of_seeds(folder: Path) -> bool:
     return (folder / _SETTINGS).exists()
 
 
-def train_seeds_on(
+def resume_seeds(
     folder: Path, words: Sequence[str] = (), *, log: Log = print, on: str = LOCAL
 ) -> Comparison:
     """Resume all runs of a folder, here or on a cluster, and write their comparison as a page."""

@@ -28,7 +28,7 @@ from ...common.signals import UNSTABLE, RunStopped, is_alive
 from ...common.typing import JsonObject
 from ...evaluation.statistics import Estimate
 from ..algorithms.registry import make_trainer
-from ..api import train_or_go_on
+from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from ..folder import STATE
@@ -227,7 +227,7 @@ def _interrupted_trials(study: Study, log: Log) -> list[Trial]:
 def _train(job: Job, log: Log) -> int:
     settings = settings_from(job.settings)
     try:
-        train_or_go_on(settings, job.folder, quiet=True, callbacks=job.callbacks)
+        train_or_resume(settings, job.folder, quiet=True, callbacks=job.callbacks)
     except RunStopped as stopped:
         if stopped.status != UNSTABLE:
             raise

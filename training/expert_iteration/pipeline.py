@@ -37,7 +37,7 @@ from ...common.signals import RunStopped
 from ...common.typing import Array
 from ...engine.rules import Rules
 from ...evaluation.packing import pack
-from ..api import train_or_go_on
+from ..api import train_or_resume
 from ..folder import SETTINGS, FolderLock, settings_of
 from ..presets import PRESETS, load_settings
 from ..rollout.networks import MLP, load_layers, policy_layer_names
@@ -215,7 +215,7 @@ def check_begun(folder: Path) -> None:
 
 def train_first_policy(work: Work, settings: Settings) -> None:
     try:
-        trained = train_or_go_on(settings, work.folder / TRAINED)
+        trained = train_or_resume(settings, work.folder / TRAINED)
     except RunStopped as stopped:
         raise RunStopped("stopped; the same command goes on", stopped.status) from stopped
     # A copy: users may train on in the run.

@@ -124,15 +124,15 @@ def _check_no_torchrun(reason: str) -> None:
 
 
 def _resume(folder: Path, words: list[str], on: str | None) -> int:
-    from ..training.experiments.seeds import is_of_seeds, train_seeds_on
+    from ..training.experiments.seeds import is_of_seeds, resume_seeds
 
     if is_of_seeds(folder):
         _check_no_torchrun(f"{folder} has several runs, each for a process of its own")
-        return _report(lambda: train_seeds_on(folder, words, on=on or "local"))
+        return _report(lambda: resume_seeds(folder, words, on=on or "local"))
     _check_local(on)
-    from ..training.api import train_on
+    from ..training.api import resume
 
-    return _report(lambda: train_on(folder, words))
+    return _report(lambda: resume(folder, words))
 
 
 def _report(train: Callable[[], Trained | Comparison]) -> int:
