@@ -127,6 +127,7 @@ from ..engine.batch.step import (
     EPISODE_OVER,
     NEXT_HAND,
     UNPACKED_STEPS,
+    observe_single,
     step_single,
 )
 from ..engine.cards import as_integer
@@ -274,9 +275,8 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         """A seat's observation and mask; writes their order of suits to `orders`."""
         observation = np.empty(self._shape, np.int8)
         mask = np.empty(self._actions, np.int8)
-        configs, games, _, results, workspaces = self._arrays
-        arrays = configs, games, orders, results, workspaces
-        step_single(*arrays, ~seat, observation, mask)
+        configs, games, _, _, workspaces = self._arrays
+        observe_single(configs, games, orders, workspaces, seat, observation, mask)
         return observation, mask
 
     def step(self, action: object) -> None:

@@ -195,22 +195,34 @@ def step_single(
     """Play an action, as observed, in a batch of one, and observe for the next seat.
 
     Only `NO_EVENT` is followed by an observation: the caller deals the next hand of a match, so
-    that other games do not compile it. With the action `~seat`, which is negative, a seat only
-    observes: a second function would contain all of `encode_observation` again. The arrays of a
-    batch are passed one by one: Python takes a third of a microsecond longer to pass a tuple of
-    arrays. Returns an index into `UNPACKED_STEPS`, or -1 if the action is illegal.
+    that other games do not compile it. The arrays of a batch are passed one by one: Python takes a
+    third of a microsecond longer to pass a tuple of arrays. Returns an index into `UNPACKED_STEPS`,
+    or -1 if the action is illegal.
     """
     config, game, result, order = row(configs, 0), row(games, 0), row(results, 0), suit_orders[0]
-    event, seat, workspace = NO_EVENT, np.int64(~action), row(workspaces, 0)
-    if action >= 0:
-        real = real_action(action, order) if action < N_CARDS else action
-        if not is_legal(legal(config.rules, game), real):
-            return _ILLEGAL
-        result.rewards[0] = 0.0
-        result.rewards[1] = 0.0
-        event = advance(config, game, real, result)
-        seat = np.int64(game.turn)
+    real = real_action(action, order) if action < N_CARDS else action
+    if not is_legal(legal(config.rules, game), real):
+        return _ILLEGAL
+    result.rewards[0] = 0.0
+    result.rewards[1] = 0.0
+    event = advance(config, game, real, result)
     if event == NO_EVENT:
-        write_mask(mask, encode_observation(config, game, seat, workspace, observation))
-        copy_order(workspace.suit_order, order)
-    return _packed_step(event, seat, result)
+        observe_single(configs, games, suit_orders, workspaces, game.turn, observation, mask)
+    return _packed_step(event, np.int64(game.turn), result)
+
+
+@jit
+def observe_single(
+    configs: np.ndarray,
+    games: np.ndarray,
+    suit_orders: np.ndarray,
+    workspaces: np.ndarray,
+    seat: int,
+    observation: np.ndarray,
+    mask: np.ndarray,
+) -> None:
+    """Write a seat's observation and mask in a batch of one, and its order of suits."""
+    workspace = row(workspaces, 0)
+    legal_set = encode_observation(row(configs, 0), row(games, 0), seat, workspace, observation)
+    write_mask(mask, legal_set)
+    copy_order(workspace.suit_order, suit_orders[0])
