@@ -1,7 +1,7 @@
 # pyright: reportArgumentType=false, reportReturnType=false
 """Determinizations: full deals sampled consistently with a view, as used by PIMC and IS-MCTS.
 
-`plain` samples uniformly from the placements of the unseen cards. `voids` also conditions on
+`uniform` samples uniformly from the placements of the unseen cards. `voids` also conditions on
 failures to follow suit: a placement is weighted by the number of full deals in which every play so
 far was legal. Each determinization is a complete `GAME` record, history included, that plays on
 with the same compiled functions.
@@ -47,7 +47,7 @@ from ..rng import random_below, random_fraction
 from ..rules import Match
 from ..view import View, first_hand, i_won
 
-METHODS = ("plain", "voids")
+METHODS = ("uniform", "voids")
 
 _OTHER_SUITS, _NO_GROUP = 3, 4
 """Group of the suits that were always followed; the suits that were not have groups 0 to 2."""
@@ -500,7 +500,7 @@ def _sample(rules: np.ndarray, view: View, voids: bool, seed: int, games: np.nda
 
 
 def sample_determinizations(
-    view: View, n: int, seed: int = 0, method: str = "plain", *, match: Match | int | None = None
+    view: View, n: int, seed: int = 0, method: str = "uniform", *, match: Match | int | None = None
 ) -> Array:
     """Sample `n` determinizations of a view, as an array of `GAME` records."""
     if method not in METHODS:

@@ -174,7 +174,7 @@ def test_plain_puts_unseen_cards_anywhere_equally_often(name: str) -> None:
     for game, _, seat in positions(rules, 3, False) + positions(rules, 3, True):
         view = game.view(seat)
         number = placements(game, seat)
-        drawn = places(game, seat, sample_determinizations(view, 8 * number, 7, "plain"))
+        drawn = places(game, seat, sample_determinizations(view, 8 * number, 7, "uniform"))
         assert all(hand_cards >= set(view.opponent_known) for hand_cards, _, _ in drawn)
         assert len(drawn) <= number
         agrees(drawn, dict.fromkeys(drawn, 1 / number), missing=number - len(drawn))
