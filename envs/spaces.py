@@ -7,10 +7,23 @@ from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import Batch
-from ..engine.batch.config import TEXT, TRAINED_ON, Options, options_from
+from ..engine.batch.config import TEXT, Options, options_from
 from ..engine.observation.state import state_spec_of
 from ..engine.rules import Rules
 from .text import text_space
+
+
+class ObservationBox(spaces.Box):
+    """A `Box` that also holds the options of the environment that it was made for.
+
+    Stable-Baselines3 stores the space in its models, where `sb3:` agents read the options.
+    """
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(
+            0, 1 if options.encoding == "vector" else 127, options.observation_shape, np.int8
+        )
+        self.trained_on = options.trained_on()
 
 
 def observation_space(options: Options) -> spaces.Box | spaces.Text:
@@ -18,13 +31,9 @@ def observation_space(options: Options) -> spaces.Box | spaces.Text:
     return text_space() if options.observation == TEXT else observation_box(options)
 
 
-def observation_box(options: Options) -> spaces.Box:
+def observation_box(options: Options) -> ObservationBox:
     """The space of one encoded observation."""
-    most = 1 if options.encoding == "vector" else 127
-    box = spaces.Box(0, most, options.observation_shape, np.int8)
-    # Stable-Baselines3 stores this space in its models: `sb3:` agents read the options from it.
-    setattr(box, TRAINED_ON, options.trained_on())
-    return box
+    return ObservationBox(options)
 
 
 def dict_space(options: Options) -> spaces.Dict:

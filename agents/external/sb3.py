@@ -16,7 +16,6 @@ from ...common.schema import convert
 from ...common.suggestions import not_installed
 from ...common.threads import one_torch_thread
 from ...common.trust import check_trusted
-from ...engine.batch.config import TRAINED_ON
 from ...engine.observation.spec import spec_of
 from ...engine.rules import Match, RulesLike, load_rules
 from ..base import Array, CannotPlay, ModelFile
@@ -61,7 +60,7 @@ class SB3Agent(PolicyAgent):
         else:
             model, origin = source, f"the model of {type(source).__name__}"
             name, network = type(source).__name__, _copy_of(model.policy)
-        stored = getattr(_observation_space(model), TRAINED_ON, None)
+        stored = getattr(_observation_space(model), "trained_on", None)
         trained_on = stored and convert(stored, TrainedOn, origin, "name its suit order")
         options = with_suit_order(named, kind, trained_on, load_rules(rules))
 

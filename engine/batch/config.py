@@ -34,8 +34,6 @@ AUTO = "auto"
 OBSERVATIONS = ("vector", "history")
 TEXT = "text"
 """Observation of single environments, for language models; batches encode vectors beside it."""
-TRAINED_ON = "german_whist"
-"""Attribute of an observation space that holds `Options.trained_on`."""
 POINTS, WIN, MARGIN, TRICKS = range(len(REWARDS))
 HAND, FOREPLAY, MATCH = range(len(HORIZONS))
 

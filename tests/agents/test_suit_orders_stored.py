@@ -84,7 +84,7 @@ def test_a_single_environment_stores_its_suit_order_too(tmp_path: Path, masked: 
 
 def test_a_model_that_stores_no_suit_order_needs_a_word(tmp_path: Path) -> None:
     env = GermanWhistVecEnv(2, "classic")
-    del env.observation_space.german_whist  # type: ignore[attr-defined]
+    del env.observation_space.trained_on  # type: ignore[attr-defined]
     name = saved(tmp_path / "model.zip", env)
     with pytest.raises(ValueError, match=r"name the suit order .*,trusted,suit_order=raw or "):
         make_agent(name)
@@ -140,11 +140,11 @@ def test_model_behind_number_changing_wrapper_is_refused(tmp_path: Path) -> None
 
 
 def test_what_a_space_carries_holds_no_code(model: str) -> None:
-    metadata = observation_box(GermanWhistEnv("draft").options).german_whist  # type: ignore[attr-defined]
+    metadata = observation_box(GermanWhistEnv("draft").options).trained_on
     assert json.loads(json.dumps(metadata)) == metadata
     with zipfile.ZipFile(model.removeprefix("sb3:").removesuffix(",trusted")) as file:
         data = json.loads(file.read("data"))
-    assert "german_whist" in data["observation_space"]
+    assert "trained_on" in data["observation_space"]
 
 
 def with_metadata(graph: Path, path: Path, **changes: str | None) -> Path:
