@@ -17,9 +17,9 @@ from ..engine.dtypes import CHOOSE, FOLLOW, HIGH, MARGIN, VIEW
 from ..engine.endgame import Ending, Race, Scratch, Tablebase, best_card_compiled, solve_race_moves
 from ..engine.endgame.game_values import endgame_kinds
 from ..engine.endgame.index import MAX_CARDS
+from ..engine.endgame.load import available_tablebase
 from ..engine.endgame.race import NOT_LEGAL
 from ..engine.endgame.solver import thread_scratch
-from ..engine.endgame.tablebase import available_tablebase
 from ..engine.play import Record, more_tricks_pay, row
 from ..engine.rules import Rules
 

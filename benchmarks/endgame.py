@@ -14,8 +14,8 @@ import numpy as np
 from german_whist.engine import endgame
 from german_whist.engine.endgame.build import fill_layer
 from german_whist.engine.endgame.index import MAX_CARDS, layer_bytes, layer_size
+from german_whist.engine.endgame.load import DEFAULT_CARDS
 from german_whist.engine.endgame.store import TablebaseKind
-from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
 
 from .measure import Row
 

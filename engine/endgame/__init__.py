@@ -7,8 +7,9 @@ In Python: `value`, `moves` and `best_card` for one position, `values` for array
 """
 
 from .choices import best_card_compiled, solve_moves
+from .load import empty_tablebase, load_tablebase, tablebase_in_memory
 from .race import Race, solve_race, solve_race_moves
-from .search import Ending, Scratch, Tablebase, new_scratch, solve
+from .search import Ending, Scratch, new_scratch, solve
 from .solver import (
     NotOpenError,
     best_card,
@@ -22,7 +23,7 @@ from .solver import (
     values,
 )
 from .store import TablebaseError
-from .tablebase import empty_tablebase, load_tablebase, tablebase_in_memory
+from .tablebase import Tablebase
 
 __all__ = [
     "Ending",

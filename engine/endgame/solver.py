@@ -27,9 +27,10 @@ from ..play import race_pay, row
 from ..view import View
 from .choices import best_card_compiled, solve_moves
 from .index import MAX_CARDS
+from .load import empty_tablebase, load_tablebase
 from .race import NOT_LEGAL, Race, solve_race_moves
-from .search import Ending, Scratch, Tablebase, new_scratch, solve
-from .tablebase import empty_tablebase, load_tablebase
+from .search import Ending, Scratch, new_scratch, solve
+from .tablebase import Tablebase
 
 Hand = SupportsIndex | str | Iterable[int | str]
 Trump = SupportsIndex | str | None

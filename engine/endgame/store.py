@@ -17,7 +17,7 @@ import numpy as np
 
 from ...common.files import atomic_write, cache_folder
 from .index import MAX_CARDS, IndexScheme, index_scheme, layer_bytes
-from .search import BASE_CARDS
+from .tablebase import BASE_CARDS
 
 FORMAT = 2
 CHECKSUM_BYTES = 4

@@ -10,9 +10,10 @@ import numpy as np
 from .build import map_classes
 from .generator import check_classes
 from .index import layer_size
-from .search import Node, Scratch, Tablebase, leader_points, new_scratch, tablebase_points
+from .load import empty_tablebase, tablebase_of
+from .search import Node, Scratch, leader_points, new_scratch, tablebase_points
 from .store import LayerFile, TablebaseKind
-from .tablebase import empty_tablebase, tablebase_of
+from .tablebase import Tablebase
 
 KNOWN_SUMS = {TablebaseKind(): {1: 5, 2: 74, 3: 749, 4: 6055, 5: 43945, 6: 291490, 7: 1785511}}
 """Layer sums confirmed by independent solvers."""

@@ -17,8 +17,8 @@ import pytest
 from german_whist.common.files import CannotWrite, atomic_write, cache_folder, check_writable
 from german_whist.common.jit.compiler import COMPILED, machine_code_folder
 from german_whist.engine import play
-from german_whist.engine.endgame import tablebase as opening
-from german_whist.engine.endgame.tablebase import load_tablebase
+from german_whist.engine.endgame import load as opening
+from german_whist.engine.endgame.load import load_tablebase
 from german_whist.engine.records import append_records
 from support import random_hand
 

@@ -10,9 +10,9 @@ import pytest
 from german_whist.common.jit.compiler import machine_code_folder
 from german_whist.engine.endgame import TablebaseError, load_tablebase, new_scratch, solve, store
 from german_whist.engine.endgame import build as build_module
-from german_whist.engine.endgame import tablebase as opening_module
+from german_whist.engine.endgame import load as opening_module
+from german_whist.engine.endgame.load import available_tablebase, tablebase_of
 from german_whist.engine.endgame.store import LayerFile, TablebaseKind, layer_files
-from german_whist.engine.endgame.tablebase import available_tablebase, tablebase_of
 
 SMALL = """
 import os, sys

@@ -29,7 +29,7 @@ from german_whist import Game, german_whist_v0
 from german_whist.agents import Agent
 from german_whist.engine.batch.config import HORIZONS, OBSERVATIONS, REWARDS
 from german_whist.engine.endgame import load_tablebase
-from german_whist.engine.endgame.tablebase import empty_tablebase
+from german_whist.engine.endgame.load import empty_tablebase
 from german_whist.engine.game import IllegalAction
 from german_whist.engine.rules import Match
 from german_whist.engine.view import View

@@ -14,7 +14,7 @@ from german_whist.common.threads import usable_threads
 from german_whist.engine.checks import checked_threads
 from german_whist.engine.endgame.build import build
 from german_whist.engine.endgame.index import MAX_CARDS, layer_size
-from german_whist.engine.endgame.search import BASE_CARDS
+from german_whist.engine.endgame.load import DEFAULT_CARDS
 from german_whist.engine.endgame.store import (
     TABLEBASE_KINDS,
     LayerFile,
@@ -23,7 +23,7 @@ from german_whist.engine.endgame.store import (
     layer_files,
     tablebase_folder,
 )
-from german_whist.engine.endgame.tablebase import DEFAULT_CARDS
+from german_whist.engine.endgame.tablebase import BASE_CARDS
 from german_whist.engine.endgame.verify import verify
 
 
