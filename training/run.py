@@ -386,7 +386,9 @@ def start(
     state = RunState(trainer={}, commands=[command or command_of(settings)])
     notes = [*settings.notes]
     if settings.init:
-        weights, state.init, note = load_warm_start(settings, trainer.network_card())
+        with clock.work():
+            network = trainer.network_card()
+        weights, state.init, note = load_warm_start(settings, network)
         with clock.work():
             trainer.load_weights(weights)
         notes.append(note)

@@ -1,7 +1,8 @@
 """Processor seconds and steps of a trainer: of its threads and children, and of nobody else.
 
-Trainers here work for a given time of a processor, so that the figures do not depend on the speed
-of the machine, nor on what else runs on it.
+What is added up, and when, is tested on a clock that stands still but for the work of a test, to
+the second. What the system's clocks count is tested by trainers that work for a given time of a
+processor, so that the figures do not depend on the speed of the machine, nor on what else runs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -22,15 +24,18 @@ import pytest
 from small_runs import quiet
 
 from german_whist.agents.checkpoints.schema import NetworkCard
+from german_whist.common import processor_time
 from german_whist.common.executors import Executor
 from german_whist.common.processor_time import WorkClock, processor_seconds
 from german_whist.engine.checks import IllegalAction
 from german_whist.envs import SelfPlayEnv, step_count
+from german_whist.solvers.cfr_plus import CFRPlusSolver
 from german_whist.training import run as running
 from german_whist.training import trainer_clock
 from german_whist.training.algorithms.base import Trainer
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.callbacks.evaluation import CheckpointEvaluation
+from german_whist.training.experiments import benchmark as benchmarking
 from german_whist.training.experiments.benchmark import Benchmark, measure_job
 from german_whist.training.experiments.benchmark_report import Result
 from german_whist.training.presets import settings_from
@@ -56,6 +61,32 @@ def work(seconds: float = PART) -> None:
     began = time.thread_time()
     while time.thread_time() - began < seconds:
         pass
+
+
+class StillTime:
+    """Clocks of the process and of its first thread, which go on by `work` alone."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.process = self.thread = 0.0
+        monkeypatch.setattr(processor_time, "processor_seconds", lambda: self.process)
+        monkeypatch.setattr(benchmarking, "processor_seconds", lambda: self.process)
+        clocks = SimpleNamespace(thread_time=lambda: self.thread)
+        monkeypatch.setattr(processor_time, "time", clocks)
+        # The trainers below work on these clocks, too.
+        monkeypatch.setattr(sys.modules[__name__], "work", self.work)
+
+    def work(self, seconds: float = 1.0) -> None:
+        self.process += seconds
+        self.thread += seconds
+
+    def work_beside(self, seconds: float) -> None:
+        """Another thread works, or a child."""
+        self.process += seconds
+
+
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> StillTime:
+    return StillTime(monkeypatch)
 
 
 class OwnSettings(Settings, frozen=True, kw_only=True):
@@ -203,22 +234,6 @@ class Busy(Callback):
         work()
 
 
-class Weighing(Outside):
-    """Learns while it gives its weights, and its state."""
-
-    def policy_weights(self) -> dict[str, Any]:
-        if self.decisions:
-            work()
-        return super().policy_weights()
-
-
-class Storing(Outside):
-    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        if self.decisions:
-            work()
-        return super().state()
-
-
 def begin(folder: Path, kind: type[Trainer], **changes: object) -> Run:
     values: dict[str, object] = {
         "trainer": f"{__name__}:{kind.__name__}",
@@ -238,20 +253,16 @@ def seconds_of(folder: Path, kind: type[Trainer], *callbacks: Callback) -> list[
     return [row["processor_seconds"] for row in run.rows]
 
 
-def test_work_of_a_trainer_counts_and_adds_up(tmp_path: Path) -> None:
-    seconds = seconds_of(tmp_path / "run", Working)
-    assert len(seconds) == ITERATIONS
-    for number, value in enumerate(seconds, 1):
-        assert is_about(value, number * PART)
+def test_work_of_a_trainer_counts_and_adds_up(still: StillTime, tmp_path: Path) -> None:
+    assert seconds_of(tmp_path / "run", Working) == [1, 2, 3]
 
 
-def test_seconds_of_earlier_sessions_are_kept(tmp_path: Path) -> None:
+def test_seconds_of_earlier_sessions_are_kept(still: StillTime, tmp_path: Path) -> None:
     seconds_of(tmp_path / "run", Working)
+    still.work(100)
     run = resume(tmp_path / "run", [f"decisions={200 * ITERATIONS}"])
     run.go(quiet())
-    seconds = [row["processor_seconds"] for row in run.rows]
-    assert seconds == sorted(seconds)
-    assert is_about(seconds[-1], 2 * WHOLE)
+    assert [row["processor_seconds"] for row in run.rows] == [1, 2, 3, 4, 5, 6]
 
 
 def test_sleep_of_a_trainer_does_not_count(tmp_path: Path) -> None:
@@ -288,36 +299,82 @@ def test_work_of_a_running_child_counts(kind: type[Trainer], tmp_path: Path) -> 
     assert is_about(seconds[-1], WHOLE)
 
 
-def test_work_of_a_callback_does_not_count(tmp_path: Path) -> None:
-    assert seconds_of(tmp_path / "run", Outside, Busy())[-1] < SLACK
+def test_work_of_a_callback_does_not_count(still: StillTime, tmp_path: Path) -> None:
+    assert seconds_of(tmp_path / "run", Outside, Busy()) == [0, 0, 0]
+    assert still.process == ITERATIONS
 
 
-def test_evaluations_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evaluations_do_not_count(
+    still: StillTime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     evaluated: list[Path] = []
 
     def evaluate(path: Path, *_: object) -> CheckpointEvaluation:
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
+        still.work(10)
+        still.work_beside(100)
         env = SelfPlayEnv(10, "2x4-h2")
         env.step(env.reset(1).masks.argmax(axis=1))
         evaluated.append(path)
         return CheckpointEvaluation([], [])
 
     monkeypatch.setattr(running, "evaluate_checkpoint", evaluate)
-    run = begin(tmp_path / "run", Outside, eval_every=100)
+    run = begin(tmp_path / "run", Working, eval_every=100)
     run.go(quiet())
     assert len(evaluated) == ITERATIONS
-    assert run.rows[-1]["processor_seconds"] < SLACK
+    assert [row["processor_seconds"] for row in run.rows] == [1, 2, 3]
     assert run.rows[-1]["env_steps"] == 0
 
 
-@pytest.mark.parametrize("kind", [Weighing, Storing])
-def test_work_in_other_calls_of_a_trainer_counts(kind: type[Trainer], tmp_path: Path) -> None:
-    assert seconds_of(tmp_path / "run", kind)[-1] >= PART
+class Everywhere(Outside):
+    """Works in all calls of a trainer but `iterate`, each for its own time."""
+
+    spent: float
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.spent = 0.0
+        self.spend(1)
+
+    def spend(self, seconds: float) -> None:
+        self.spent += seconds
+        work(seconds)
+
+    def policy_weights(self) -> dict[str, Any]:
+        self.spend(10)
+        return super().policy_weights()
+
+    def network_card(self) -> NetworkCard:
+        self.spend(100)
+        return super().network_card()
+
+    def load_weights(self, weights: Mapping[str, Any]) -> None:
+        self.spend(1_000)
+
+    def write_extra_files(self, path: Path) -> None:
+        self.spend(10_000)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        self.spend(100_000)
+        return super().state()
+
+    def close(self) -> None:
+        self.spend(1_000_000)
 
 
-def test_work_of_a_trainer_that_a_callback_ends_has_a_row(tmp_path: Path) -> None:
+def test_work_in_every_call_of_a_trainer_counts(still: StillTime, tmp_path: Path) -> None:
+    first = begin(tmp_path / "first", Outside)
+    checkpoint = first.go(quiet())
+    run = begin(tmp_path / "run", Everywhere, init=str(checkpoint))
+    trainer: Any = run.trainer
+    assert trainer.spent > 1_000
+    run.go(quiet())
+    assert trainer.spent > 1_000_000
+    # The state that ends the run is asked for after the last row.
+    assert run.state.processor_seconds == trainer.spent
+    assert run.rows[-1]["processor_seconds"] == trainer.spent - 100_110
+
+
+def test_work_of_a_trainer_that_a_callback_ends_has_a_row(still: StillTime, tmp_path: Path) -> None:
     class Stopping(Working):
         def iterate(self) -> dict[str, float]:
             super().iterate()
@@ -328,8 +385,48 @@ def test_work_of_a_trainer_that_a_callback_ends_has_a_row(tmp_path: Path) -> Non
     run.trainer.__class__ = Stopping
     run.go(quiet())
     (row,) = run.rows
-    assert row["decisions"] == 100
-    assert is_about(row["processor_seconds"], PART)
+    assert (row["decisions"], row["processor_seconds"]) == (100, 1)
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_benchmark_has_the_seconds_of_all_iterations(still: StillTime, tmp_path: Path) -> None:
+    benchmark = Benchmark(
+        algorithms={"mine": {"trainer": f"{__name__}:Working"}},
+        rules=("2x4-h2",),
+        decisions=400,
+        eval_points=3,
+    )
+    (job, *_) = benchmark.jobs(tmp_path)
+    measure_job(job)
+    result = msgspec.json.decode((job.folder / "result.json").read_bytes(), type=Result)
+    assert [(point.decisions, point.seconds) for point in result.points] == [
+        (100, 1),
+        (200, 2),
+        (400, 4),
+    ]
+
+
+def test_benchmark_has_the_seconds_of_all_cfr_plus_iterations(
+    still: StillTime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Solver(CFRPlusSolver):
+        def iterate(self) -> None:
+            still.work(1)
+            still.work_beside(0.5)
+            super().iterate()
+
+        def measure(self) -> Any:
+            still.work(100)
+            return super().measure()
+
+    monkeypatch.setattr(benchmarking, "CFRPlusSolver", Solver)
+    benchmark = Benchmark(
+        algorithms={"cfr+": {}}, rules=("2x4-h2",), decisions=18_984 * 4, eval_points=3
+    )
+    (job,) = benchmark.jobs(tmp_path)
+    measure_job(job)
+    result = msgspec.json.decode((job.folder / "result.json").read_bytes(), type=Result)
+    assert [point.seconds for point in result.points] == [1.5, 3, 6]
 
 
 # -- the clock itself
@@ -351,20 +448,36 @@ def test_helpers_do_not_count_while_they_run_nor_ended(helper: bool) -> None:
         assert (seconds >= PART - SLACK) != helper
 
 
-def test_work_apart_does_not_count() -> None:
-    clock = WorkClock()
+def test_clock_counts_work_and_what_runs_beside_it(still: StillTime) -> None:
+    still.work(7)
+    clock = WorkClock(seconds=100)
+    still.work(1)  # a pause of this thread
+    assert clock.seconds == 100
+    still.work_beside(2)
+    assert clock.seconds == 102
     with clock.work():
-        work()
+        still.work(4)
+        assert clock.seconds == 106
+        with clock.work():  # one within the other counts once
+            still.work(8)
+        still.work_beside(16)
+    still.work(1)
+    assert clock.seconds == 130
     with clock.apart():
-        thread = threading.Thread(target=work)
-        thread.start()
-        work()
-        thread.join()
-    assert is_about(clock.seconds, PART)
-    with clock.work(), clock.work():  # one within the other counts once
-        work()
-        assert is_about(clock.seconds, 2 * PART)
-    assert is_about(clock.seconds, 2 * PART)
+        still.work(1)
+        still.work_beside(1)
+    assert clock.seconds == 130
+    with clock.work():
+        still.work(32)
+    assert clock.seconds == 162
+
+
+def test_seconds_of_a_clock_never_fall(still: StillTime) -> None:
+    clock = WorkClock()
+    still.work_beside(2)
+    assert clock.seconds == 2
+    still.work_beside(-1)  # a child whose parent ended before it is lost
+    assert clock.seconds == 2
 
 
 def test_clock_goes_on_in_another_thread() -> None:
