@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..common.jit.compiler import jit, warm_up
+from ..common.jit.compiler import allocates, jit, warm_up
 from ..common.typing import Array
 from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
@@ -55,6 +55,7 @@ def _improve(
 
 
 @jit
+@allocates
 def _improve_races(
     rules: np.ndarray,
     tablebase: Tablebase,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..common.jit.compiler import jit, warm_up
+from ..common.jit.compiler import allocates, jit, warm_up
 from .bitset import nth_lowest, popcount
 from .dtypes import GAME, OVER
 from .play import Record, deal_numbered, legal, payoff, play, row
@@ -23,6 +23,7 @@ def play_out_randomly(rules: Record, game: Record, stream: np.ndarray) -> int:
 
 
 @jit
+@allocates
 def _random_hands(
     rules: np.ndarray, games: np.ndarray, seed: np.uint64, first: int, out: np.ndarray
 ) -> int:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..agents.base import decision_stream
-from ..common.jit.compiler import jit
+from ..common.jit.compiler import allocates, jit
 from ..common.typing import Array
 from ..engine.bitset import NO_CARDS, ONE, bit, popcount, suit_set
 from ..engine.cards import N_ACTIONS
@@ -159,6 +159,7 @@ def new_decisions(count: int) -> Decisions:
 
 
 @jit
+@allocates
 def deal_half(batch: Games, deals: Deals, half: int) -> None:
     """Deal one half of some duplicate deals, in an order and with seats that follow from the key.
 
@@ -418,6 +419,7 @@ def count_hands(batch: Games, endings: Endings, counters: Counters, ended: np.nd
 
 
 @jit
+@allocates
 def deal_on(batch: Games, seed: np.uint64, ended: np.ndarray, dealt: np.ndarray) -> int:
     """Deal the next hand of unfinished matches; returns their number, listed in `dealt`."""
     rules = row(batch.rules, 0)

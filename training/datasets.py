@@ -37,7 +37,7 @@ from ..agents.perfect_endgame import is_open
 from ..agents.registry import check_agents, common_rules, make_agent, parse_agent_name
 from ..common.executors import Executor, InProcessExecutor
 from ..common.files import atomic_write, check_writable, remove_partial_files, write_file
-from ..common.jit.compiler import jit
+from ..common.jit.compiler import allocates, jit
 from ..common.provenance import code_sha256, package_version
 from ..common.schema import convert, read_json
 from ..common.typing import Array, JsonObject
@@ -537,6 +537,7 @@ def _write_not_open(rules: np.ndarray, views: np.ndarray, out: np.ndarray) -> No
 
 
 @jit
+@allocates
 def _write_costs(
     rules: np.ndarray, tablebase: Tablebase, scratch: Scratch, views: np.ndarray, costs: np.ndarray
 ) -> None:

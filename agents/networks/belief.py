@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import allocates, jit
 from ...engine.bitset import NO_CARDS, ONE, bit, lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import FOLLOW, NO_CARD, UNSEEN_CARD
@@ -171,6 +171,7 @@ def write_odds(view: Record, positions: np.ndarray, logits: np.ndarray, odds: np
 
 
 @jit
+@allocates
 def _sum_products(cards: np.uint64, count: int, odds: np.ndarray, sums: np.ndarray) -> None:
     """Elementary symmetric polynomials of the odds, for drawing whole hands.
 
@@ -226,6 +227,7 @@ def read_belief_network(source: str | Path, rules: Rules) -> MLPWeights:
 
 
 @jit
+@allocates
 def _write_view_odds(
     rules: np.ndarray, views: np.ndarray, net: MLPWeights, rows: MLPBatch, odds: np.ndarray
 ) -> None:

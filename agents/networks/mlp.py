@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import allocates, jit
 from ...common.typing import Array
 
 
@@ -91,6 +91,7 @@ class MLPBatch(NamedTuple):
 
 
 @jit
+@allocates
 def new_forward_buffers(sizes: np.ndarray) -> ForwardBuffers:
     inputs, widest = sizes[0], sizes[1:].max()
     return ForwardBuffers(

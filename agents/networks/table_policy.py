@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import allocates, jit
 from ...engine.bitset import ONE
 from ...engine.play import row
 from ...engine.view import legal_in_view
@@ -19,6 +19,7 @@ from ..checkpoints import Checkpoint, CheckpointError
 
 
 @jit
+@allocates
 def write_table_probs(
     rules: np.ndarray, paths: PathTables, table: np.ndarray, views: np.ndarray, probs: np.ndarray
 ) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import allocates, jit
 from ...engine.bitset import NO_CARDS, ONE, suit_part
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import OVER
@@ -174,6 +174,7 @@ def read_value_network(source: str | Path, rules: Rules) -> MLPWeights:
 
 
 @jit
+@allocates
 def _leader_values(
     rules: np.ndarray, games: np.ndarray, net: MLPWeights, rows: MLPBatch, payoffs: np.ndarray
 ) -> np.ndarray:

@@ -29,7 +29,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import inline_ir, jit, warm_up
+from ...common.jit.compiler import allocates, inline_ir, jit, warm_up
 from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import CHOOSE, EXCHANGE, GAME, NO_CARD, VIEW
@@ -96,6 +96,7 @@ def _solve_all(search: FlatMcSearch, view: Record, cards: np.ndarray, tricks: np
 
 
 @jit
+@allocates
 def _actions_of(legal: np.uint64) -> np.ndarray:
     cards = np.empty(popcount(legal), np.int64)
     for index in range(len(cards)):
@@ -105,6 +106,7 @@ def _actions_of(legal: np.uint64) -> np.ndarray:
 
 
 @inline_ir
+@allocates
 def _sample(search: FlatMcSearch, view: Record, samples: int, stream: np.ndarray) -> None:
     rules = row(search.rules, 0)
     cards = _actions_of(legal_in_view(rules, view))
@@ -126,6 +128,7 @@ def _sample(search: FlatMcSearch, view: Record, samples: int, stream: np.ndarray
 
 
 @jit
+@allocates
 def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
     """The action with the highest total, of equals the cheapest."""
     cards = _actions_of(legal_in_view(rules, view))
@@ -143,6 +146,7 @@ def cheapest_best(rules: Record, view: Record, totals: np.ndarray) -> int:
 
 
 @jit
+@allocates
 def _flat_mc_actions(
     search: FlatMcSearch, batch: ViewBatch, samples: int, accumulate: bool
 ) -> None:

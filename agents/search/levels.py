@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import allocates, jit
 from ...engine.bitset import NO_CARDS, bit, nth_lowest, popcount
 from ...engine.cards import N_CARDS
 from ...engine.dtypes import EXCHANGE, FOLLOW, NO_CARD
@@ -77,6 +77,7 @@ def _guess(rules: Record, view: Record, memory: int, stream: np.ndarray) -> np.u
 
 
 @jit
+@allocates
 def _guess_endgame(
     rules: np.ndarray,
     tablebase: Tablebase,

@@ -10,7 +10,7 @@ compiled anew. On a full or read-only disk nothing is cached, which is reported 
 
 `common/jit/dispatch.py` links the functions of this package and uses numba internals. With a numba
 version that has other internals, or with `GERMAN_WHIST_PLAIN_JIT=1`, `numba.jit` compiles these
-functions too, with the same results.
+functions too, with the same results and speed: only first uses take about twice as long.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numba
 from numba.core import config
+from numba.core.cpu import CPUTargetOptions
+from numba.core.registry import CPUDispatcher
 
 from ..files import atomic_write, cache_folder, file_lock
 
@@ -236,14 +238,14 @@ class CodeCache:
     `NUMBA_CACHE_LOCATOR_CLASSES` would replace the folder that depends on all sources.
     """
 
-    def __init__(self, function: Callable[..., Any], package: str) -> None:
+    def __init__(self, function: Callable[..., Any], package: str, caller: str = "Python") -> None:
         self._function, self._package = function, package
         self._folder = machine_code_folder(package)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         # Angle brackets, as in <locals>, are not allowed in file names on Windows.
         self._name = name.replace("<", "").replace(">", "")
-        self._key = f"{function.__code__.co_firstlineno} {cells}"
+        self._key = f"{function.__code__.co_firstlineno} {cells} {caller}"
 
     @cached_property
     def _sources_known(self) -> bool:
@@ -292,14 +294,24 @@ class CodeCache:
             _warn_not_cached(self._folder, error)
 
 
-# Numba passes `forceinline` on to all functions that a function calls, unless they set it.
+# Numba passes `forceinline` and `_nrt` on to all functions that a function calls, unless they set
+# them.
 _OPTIONS = {
     "nopython": True,
     "nogil": True,
     "error_model": "numpy",
     "boundscheck": None,
     "forceinline": False,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
 }
+_ALLOCATING = {"_nrt": True}
+_FROM_OUTSIDE = {"_nrt": True, "no_cfunc_wrapper": False}
+
+
+def _known_to_numba(options: dict[str, Any]) -> dict[str, Any]:
+    # `_nrt` and those of wrappers are numba's own: without them code is slower, and does the same.
+    return {name: value for name, value in options.items() if hasattr(CPUTargetOptions, name)}
 
 
 @cache
@@ -315,7 +327,7 @@ def _linking_dispatcher() -> type[Compiled] | None:
         from .dispatch import Compiled, check
 
         if not success_mark.exists():
-            check(_OPTIONS)
+            check(_known_to_numba({**_OPTIONS, **_ALLOCATING}))
             _mark(success_mark)
         return Compiled
     # Another version of numba may raise anything, from a missing name to an assertion.
@@ -327,31 +339,71 @@ def _linking_dispatcher() -> type[Compiled] | None:
                 f"german-whist: numba {numba.__version__} lacks internals that this package links "
                 f"its functions by ({reason}), "
                 "so numba.jit compiles them: results are the same, but a first use takes about "
-                "twice as long and a step of a batch up to a third longer; numba 0.66 to 0.68 "
-                "have them",
+                "twice as long; numba 0.66 to 0.68 have them",
                 file=sys.stderr,
                 flush=True,
             )
         return None
 
 
+class _PlainDispatcher(CPUDispatcher):
+    """Dispatcher of numba for calls from Python; compiled code gets one without a wrapper."""
+
+    package: str
+
+    @cached_property
+    def _internal(self) -> CPUDispatcher:
+        options = _known_to_numba({**self.targetoptions, "no_cpython_wrapper": True})
+        internal: Any = CPUDispatcher(self.py_func, {}, options)
+        _keep(internal, self.package, caller="compiled code")
+        return internal
+
+    @property
+    def _numba_type_(self) -> numba.types.Dispatcher:
+        return self._internal._numba_type_
+
+
+def _keep(dispatcher: Any, package: str, caller: str = "Python") -> None:
+    with suppress(SourcesUnknown):
+        dispatcher._cache = CodeCache(dispatcher.py_func, package, caller)
+
+
 def _compiled(function: Function, noinline: bool = False, **options: Any) -> Function:
     if not COMPILED:
         return function
-    options = {**_OPTIONS, **options}
     package = _subpackage_of(function)
     dispatcher: Any
     if package is None:
-        dispatcher = numba.jit(**options)(function)
+        dispatcher = numba.jit(**_known_to_numba({**_OPTIONS, **_FROM_OUTSIDE, **options}))(
+            function
+        )
         return dispatcher
+    counting = _ALLOCATING if hasattr(function, _MARK) else {}
+    options = _known_to_numba({**_OPTIONS, **counting, **options})
     dispatcher_class = _linking_dispatcher()
     if dispatcher_class:
         dispatcher = dispatcher_class(function, None, options, noinline=noinline)
     else:
-        dispatcher = numba.jit(**options)(function)
-    with suppress(SourcesUnknown):
-        dispatcher._cache = CodeCache(function, package)
+        dispatcher = _PlainDispatcher(function, {}, options)
+        dispatcher.package = package
+    _keep(dispatcher, package)
     return dispatcher
+
+
+_MARK = "_allocates"
+
+
+def allocates(function: Function) -> Function:
+    """Mark a function that makes arrays or lists, below the decorator that compiles it.
+
+    So does one that gets such an array from a function that it calls, one that assigns an array to
+    a part of another, and every generator. All others count no references: Python holds the arrays
+    that it passes for the whole call. Numba counts whenever a function gets an array, a row or a
+    record of arrays, with atomic instructions at which threads wait for each other: that took
+    longer than observing a game. Functions from outside this package need no mark.
+    """
+    setattr(function, _MARK, True)
+    return function
 
 
 def jit(function: Function) -> Function:

@@ -7,12 +7,6 @@ a function that compiled code calls is an `_InternalDispatcher`: it stops at LLV
 function by function. The functions that Python calls link that IR, and optimise and compile it
 together, once. A function that both Python and compiled code call has both dispatchers.
 
-Functions that allocate no arrays do not count references either. Python holds the arrays that it
-passes for the whole call, and functions that allocate do count. Numba counts references whenever a
-function gets an array, a row or a record of arrays, with atomic instructions at which threads wait
-for each other: that took longer than observing a game. A generator outlives the call that makes
-it, so it counts.
-
 All this is for functions of this package, and uses internals of numba: `check` tests them.
 """
 
@@ -23,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite.binding import Linkage
@@ -102,66 +96,6 @@ class _BitcodeLibrary(JITCodeLibrary):
             if function.linkage == Linkage.external:
                 function.linkage = Linkage.linkonce_odr
         self._finalized = True
-
-
-# Operations that return an existing array or a view of one.
-_BORROWING_OPS = (
-    "getitem",
-    "static_getitem",
-    "typed_getitem",
-    "getattr",
-    "getiter",
-    "iternext",
-    "pair_first",
-    "pair_second",
-    "exhaust_iter",
-    "cast",
-    "build_tuple",
-)
-_BORROWED_TYPES = (types.Array, types.BaseTuple, types.IteratorType)
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Rewrites(NopythonRewrites):
-    """Rewrite expressions of arrays, or do not count references where nothing allocates any."""
-
-    _name = "rewrites"
-
-    def run_pass(self, state: StateDict) -> bool:
-        if _allocates(state):
-            return super().run_pass(state)
-        state.targetctx = state.targetctx.subtarget(enable_nrt=False)
-        return False
-
-
-def _allocates(state: StateDict) -> bool:
-    all_types = [state.return_type, *state.typemap.values()]
-    if any(isinstance(value, types.Generator) for value in all_types):
-        return True
-    models = state.targetctx.data_model_manager
-    owned = [state.return_type]
-    owned += [value for value in state.typemap.values() if not isinstance(value, _BORROWED_TYPES)]
-    for value, signature in state.calltypes.items():
-        owned += _owned_types(value, signature)
-    return any(models[value].contains_nrt_meminfo() for value in owned)
-
-
-def _owned_types(instruction: ir.Inst, signature: Signature | None) -> list[types.Type]:
-    if signature is None:
-        return []
-    if isinstance(instruction, ir.SetItem | ir.StaticSetItem):
-        # Assigning an array to an overlapping one allocates a copy.
-        return [signature.args[-1]]
-    if isinstance(instruction, ir.Expr) and instruction.op in _BORROWING_OPS:
-        is_view = instruction.op != "getitem" or _is_basic_index(signature.args[1])
-        return [] if is_view else [signature.return_type]
-    return [signature.return_type]
-
-
-def _is_basic_index(index: types.Type) -> bool:
-    if isinstance(index, types.BaseTuple):
-        return all(map(_is_basic_index, index.types))
-    return isinstance(index, types.Integer | types.SliceType)
 
 
 class _Lower(Lower):
@@ -292,11 +226,10 @@ _UNUSED_PASSES = (
 )
 """Passes for closures, `with`, `raise` and literals, which no function of this package has, and one
 whose result the next pass computes anew. Each may rebuild the control flow and the lifetimes of all
-variables of a function."""
+variables of a function. Expressions of whole arrays are rewritten only where functions allocate."""
 
 _REPLACED_PASSES = {
     NativeLowering: _Lowering,
-    NopythonRewrites: _Rewrites,
     PreLowerStripPhis: _StripPhis,
     ReconstructSSA: _ReconstructSSA,
 }
@@ -320,8 +253,9 @@ class _Compiler(CompilerBase):
         # Branches known from types and constants are pruned three times: once is enough without
         # closures, after functions were inlined by their code.
         passes: dict[type[CompilerPass], str] = {}
+        unused = _UNUSED_PASSES if self.state.flags.nrt else (*_UNUSED_PASSES, NopythonRewrites)
         for one, name in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
-            if one not in _UNUSED_PASSES:
+            if one not in unused:
                 passes.pop(one, None)
                 passes[_REPLACED_PASSES.get(one, one)] = name
         pipeline.passes = list(passes.items())
@@ -463,12 +397,11 @@ class Compiled(_Dispatcher):
         self,
         py_func: Callable[..., object],
         locals: dict[str, types.Type] | None = None,
-        targetoptions: Mapping[str, object] | None = None,
+        targetoptions: dict[str, Any] | None = None,
         pipeline_class: type[CompilerBase] = _Compiler,
         noinline: bool = False,
     ) -> None:
-        options = {**(targetoptions or {}), "no_cfunc_wrapper": True}
-        super().__init__(py_func, locals, options, pipeline_class)
+        super().__init__(py_func, locals, targetoptions, pipeline_class)
         self._noinline = noinline
 
     def compile(self, sig: Signatures) -> object:
@@ -486,7 +419,7 @@ class Compiled(_Dispatcher):
         return self._internal._type
 
 
-def check(options: Mapping[str, object]) -> None:
+def check(options: dict[str, Any]) -> None:
     """Link a few small functions; raises an error if this version of numba cannot.
 
     They use what the package uses: records of an array changed in place, and several values

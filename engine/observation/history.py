@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...common.jit.compiler import jit, noinline
+from ...common.jit.compiler import allocates, jit, noinline
 from ..bitset import NO_CARDS, bit
 from ..cards import N_CARDS
 from ..dtypes import KEPT_HAND, NO_CARD, TOOK_BLIND, UNDECIDED, UNSEEN_CARD
@@ -170,6 +170,7 @@ def history_suits(
 
 
 @jit
+@allocates
 def write_histories(
     rules: np.ndarray, views: np.ndarray, relabel: bool, orders: np.ndarray, out: np.ndarray
 ) -> None:

@@ -25,7 +25,7 @@ from math import comb
 
 import numpy as np
 
-from ...common.jit.compiler import jit, noinline, warm_up
+from ...common.jit.compiler import allocates, jit, noinline, warm_up
 from ...common.typing import Array
 from ..bitset import NO_CARDS, ONE, bit, lowest, nth_lowest, popcount, suit_set
 from ..cards import KEEP, N_CARDS, RANKS, TAKE_BLIND
@@ -208,6 +208,7 @@ def split_weight(plan: Record, split: np.ndarray) -> float:
 
 
 @jit
+@allocates
 def _weigh_splits(view: Record, plan: Record) -> None:
     unseen = np.zeros(4, np.int64)
     for suit in range(4):

@@ -28,6 +28,7 @@ def _linked(noinline: bool = False, **options: Any) -> Any:
 
 
 jit, forceinline, noinline = _linked(), _linked(forceinline=True), _linked(noinline=True)
+allocating = _linked(**compiled._ALLOCATING)
 
 
 @jit
@@ -84,13 +85,13 @@ def test_called_function_is_copied_into_no_caller() -> None:
         assert {dispatcher.py_func.__qualname__, "_inner", "squared"} <= linked
 
 
-@jit
+@allocating
 def _squares(n: int) -> Iterator[int]:
     for i in range(n):
         yield squared(i)
 
 
-@jit
+@allocating
 def sum_of_squares(n: int) -> int:
     total = 0
     for square in _squares(n):
@@ -170,19 +171,19 @@ def test_constant_arguments_make_no_specialization() -> None:
 # -- counting references
 
 
-@jit
+@allocating
 def later_part(numbers: np.ndarray, skipped: int) -> np.ndarray:
     return numbers[skipped:]
 
 
-@jit
+@allocating
 def picked(numbers: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
     selected = numbers[places]
     for index in range(len(selected)):
         out[index] = selected[index]
 
 
-@jit
+@allocating
 def sum_of_listed(numbers: np.ndarray) -> int:
     listed = [1, 2]
     for number in numbers[:2]:
@@ -190,7 +191,7 @@ def sum_of_listed(numbers: np.ndarray) -> int:
     return sum(listed)
 
 
-@jit
+@allocating
 def sum_of_made(n: int) -> int:
     numbers = np.arange(n)
     return later_part(numbers, 2).sum()
@@ -234,7 +235,7 @@ def test_temporary_arrays_are_freed() -> None:
 # -- variables that are assigned once
 
 
-@jit
+@allocating
 def kept_numbers(n: int) -> int:
     first, kept = np.full(3, n), np.full(3, 1)
     if n > 3:

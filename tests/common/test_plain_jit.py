@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import numba
+import numpy as np
 import pytest
 
+import german_whist
 from german_whist.common.jit import compiler as compiled
 from german_whist.common.jit.compiler import COMPILED
+from german_whist.common.typing import Array
 
 if not COMPILED:
     pytest.skip("the compiler is off", allow_module_level=True)
@@ -28,18 +36,15 @@ def python(script: str, cache: Path, **variables: str) -> subprocess.CompletedPr
 
 # A small function of the package, and how it is compiled.
 SMALL = """\
-import numba, numpy
+import numpy
 from german_whist.engine.play import suit_of
-print(suit_of(numpy.int64(14)), type(suit_of) is type(numba.njit(lambda x: x)))
+print(suit_of(numpy.int64(14)), type(suit_of).__name__ == "_PlainDispatcher")
 """
 # What another version of numba may lack, or do otherwise.
 NO_IMPORT = "import numba.core.codegen as at; del at.JITCodeLibrary\n"
 FAULTS = {
     "attribute": "import numba.core.compiler as at; del at.PassManager.add_pass_after\n",
-    "argument": "import numba.core.registry as at\n"
-    "def wrong(self, *_, **__): raise TypeError('takes no options')\n"
-    "class CPUDispatcher(at.CPUDispatcher): __init__ = wrong\n"
-    "at.CPUDispatcher = CPUDispatcher\n",
+    "argument": "import numba.core.ssa as at\ndef wrong(): pass\nat.reconstruct_ssa = wrong\n",
     "attributes of LLVM": "from llvmlite.binding import ValueRef\n"
     "ValueRef.add_function_attribute = lambda self, name: None\n",
 }
@@ -66,7 +71,7 @@ def check_told(done: subprocess.CompletedProcess[str]) -> None:
     assert done.stdout == "1 True\n", done.stderr
     assert done.stderr.startswith("german-whist: numba 0.")
     assert done.stderr.count("\n") == 1
-    assert "a first use takes about twice as long" in done.stderr
+    assert "a first use takes about twice as long;" in done.stderr
 
 
 @needs_linking
@@ -84,6 +89,99 @@ def test_fallback_is_reported_and_numba_checked_once(tmp_path: Path) -> None:
     assert mark.stat().st_mtime == 1
     done = python(SMALL, tmp_path, GERMAN_WHIST_PLAIN_JIT="1")
     assert (done.stdout, done.stderr) == ("1 True\n", "")
+
+
+# Options of numba that no promise covers.
+FEWER_OPTIONS = """\
+import numba.core.cpu as at
+for name in ("_nrt", "no_cfunc_wrapper", "no_cpython_wrapper"):
+    (holder,) = (each for each in at.CPUTargetOptions.__mro__ if name in vars(each))
+    delattr(holder, name)
+"""
+
+
+def test_numba_without_private_options_gives_the_same_results(tmp_path: Path) -> None:
+    done = python(FEWER_OPTIONS + SMALL, tmp_path, GERMAN_WHIST_PLAIN_JIT="1")
+    assert (done.stdout, done.stderr) == ("1 True\n", "")
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Any]:
+    """Compile a function as one of the package without the linker and without a cache."""
+    monkeypatch.setattr(compiled, "_linking_dispatcher", lambda: None)
+    monkeypatch.setattr(compiled, "_keep", lambda *_, **__: None)
+    monkeypatch.setattr(compiled, "_subpackage_of", lambda _: "engine")
+    return compiled.jit
+
+
+def code_of(dispatcher: Any) -> str:
+    (code,) = dispatcher.inspect_llvm().values()
+    return code
+
+
+def test_function_that_compiled_code_calls_has_no_wrapper(plain: Callable[[Any], Any]) -> None:
+    @plain
+    def doubled(x: int) -> int:
+        return 2 * x
+
+    @plain
+    def caller(x: int) -> int:
+        return doubled(x) + 1
+
+    assert caller(4) == 9
+    assert doubled.overloads == {}
+    assert "@PyArg_UnpackTuple" not in code_of(doubled._internal)
+    assert "@PyArg_UnpackTuple" in code_of(caller)
+    assert "cfunc" not in code_of(caller)
+    assert doubled(4) == 8
+
+
+def test_only_a_marked_function_counts_references(plain: Callable[[Any], Any]) -> None:
+    def first(rows: Array, index: int) -> float:
+        row = rows[index]
+        return row[0]
+
+    rows = np.arange(6.0).reshape(3, 2)
+    unmarked = plain(first)
+    assert unmarked(rows, 1) == 2
+    assert "@NRT_" not in code_of(unmarked)
+    marked = plain(compiled.allocates(first))
+    assert marked(rows, 1) == 2
+    assert "@NRT_" in code_of(marked)
+
+
+def test_unmarked_function_may_not_allocate(plain: Callable[[Any], Any]) -> None:
+    def total(n: int) -> int:
+        return np.arange(n).sum()
+
+    with pytest.raises(numba.TypingError, match="arange"):
+        plain(total)(4)
+    assert plain(compiled.allocates(total))(4) == 6
+
+
+def functions_of_the_package() -> Iterator[Any]:
+    for found in pkgutil.walk_packages(german_whist.__path__, "german_whist."):
+        if not found.name.endswith("__main__"):
+            for value in vars(import_module(found.name)).values():
+                if getattr(value, "__module__", None) == found.name and hasattr(value, "py_func"):
+                    yield value.py_func
+
+
+def test_who_gets_what_a_function_allocated_counts_references() -> None:
+    pytest.importorskip("torch")
+    functions = set(functions_of_the_package())
+    assert len(functions) > 400
+    numbers = {"None", "int", "float", "bool", "np.uint64", "np.int64", "np.float32"}
+    makers = {
+        each
+        for each in functions
+        if hasattr(each, compiled._MARK) and each.__annotations__["return"] not in numbers
+    }
+    assert "new_forward_buffers" in {each.__name__ for each in makers}
+    for function in functions:
+        called = {getattr(each, "py_func", None) for each in compiled._values_named_in(function)}
+        # Without references the array of a maker would never be freed.
+        assert hasattr(function, compiled._MARK) or not called & makers, function.__qualname__
 
 
 @pytest.mark.thorough

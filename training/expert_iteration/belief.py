@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.networks.belief import INPUTS, MAX_BELIEF_INPUTS, write_belief_inputs
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import allocates, jit
 from ...common.typing import Array
 from ...engine.bitset import ONE
 from ...engine.cards import N_CARDS
@@ -42,6 +42,7 @@ class BeliefSamples(NamedTuple):
 
 
 @jit
+@allocates
 def write_samples(
     rules: np.ndarray, hands: np.ndarray, buffers: PositionBuffers, out: BeliefSamples
 ) -> None:

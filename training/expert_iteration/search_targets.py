@@ -22,7 +22,7 @@ from ...agents.networks.policy import PolicyNet, new_policy_buffers
 from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, outcome_payoffs, write_value_inputs
 from ...agents.search.base import UNLIKELY_FOR_TARGETS, SearchAgent
 from ...agents.search.leaf_values import ending_value, solve_last_trick
-from ...common.jit.compiler import jit
+from ...common.jit.compiler import allocates, jit
 from ...common.typing import Array
 from ...engine.bitset import NO_CARDS, ONE, lowest
 from ...engine.cards import N_CARDS
@@ -87,6 +87,7 @@ class ValueQueries(NamedTuple):
 
 
 @jit
+@allocates
 def expand(
     rules: np.ndarray, games: np.ndarray, logits: np.ndarray, batch: PolicyInputs, leaves: LeafGames
 ) -> int:
@@ -139,6 +140,7 @@ def write_reply_queries(
 
 
 @jit
+@allocates
 def play_replies(
     rules: np.ndarray,
     leaves: np.ndarray,
@@ -312,6 +314,7 @@ def write_decisions(
 
 
 @jit
+@allocates
 def _place_targets(
     cards: np.uint64,
     by_column: np.ndarray,
