@@ -200,8 +200,11 @@ def _about(types: Mapping[str, tuple[type, inspect.Type]], name: str) -> str:
 class PresetFiles:
     """Settings files of one kind: presets of the package by name, others by path."""
 
-    def __init__(self, folder: str, what: str) -> None:
-        """`folder` lies in the package's `configs`; `what` is the noun for one file in errors."""
+    def __init__(self, folder: str | Path, what: str) -> None:
+        """`folder` lies in the package's `configs`, or is a whole path.
+
+        `what` is the noun for one file in errors.
+        """
         self._folder = Path(str(files(__name__.rsplit(".", 2)[0] + ".configs") / folder))
         self._noun = what
 

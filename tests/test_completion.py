@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from german_whist.cli import COMMANDS, main
+from german_whist.cli import all_commands, main
 
 LINES = {
     "eval": "evaluate",
@@ -73,7 +73,7 @@ def test_bash_completes_words(folder: Path, capsys: pytest.CaptureFixture[str]) 
             expected
         ]
     first = BASH.format(script="./script", words="german-whist ''")
-    assert {*output(["bash", "-c", first], folder)} == {*COMMANDS}
+    assert {*output(["bash", "-c", first], folder)} == {*all_commands()}
 
 
 def test_fish_completes_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

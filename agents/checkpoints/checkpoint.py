@@ -168,8 +168,8 @@ def _located(path: Path) -> Path | None:
 def find_checkpoint(source: str | Path) -> Path:
     """Weights file of a path or of a bundled name.
 
-    A path is that of a file, of a run (its newest checkpoint) or of the folder of a recipe of
-    expert iteration (its policy).
+    A path is that of a file, of a run (its newest checkpoint) or of another folder with a
+    checkpoint `policy`.
     """
     if not isinstance(source, (str, os.PathLike)):
         raise CheckpointError(f"{source!r} is {type_phrase(source)}: a checkpoint has a path")

@@ -123,7 +123,7 @@ class CheckpointCard(Card, frozen=True, kw_only=True):
     decisions: Count = 0
     hands: Count = 0
     minutes: Annotated[float, Meta(ge=0)] = 0.0
-    """Time of the training; expert iteration adds that of its rounds to the first policy's."""
+    """Time of the training, with that of the policy that it was fitted on from, if any."""
     machine: str = ""
     """Processor and cores of the training's last machine."""
     evaluations: tuple[Measurement, ...] = ()

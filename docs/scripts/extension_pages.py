@@ -7,6 +7,7 @@ their path in the extension's folder.
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,9 +22,12 @@ def pages(folder: Path) -> list[Path]:
 def made_pages() -> dict[Path, str]:
     """Every file that an extension makes from its code."""
     made: dict[Path, str] = {}
+    # What these import beside the package, such as tables of settings, lies in this folder.
+    sys.path.insert(0, str(Path(__file__).parent))
     for folder in FOLDERS:
         script = folder / "docs" / "made.py"
         if script.exists():
             texts: dict[str, str] = runpy.run_path(str(script))["pages"]()
             made |= {folder / name: text for name, text in texts.items()}
+    sys.path.pop(0)
     return made

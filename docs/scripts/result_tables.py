@@ -30,8 +30,8 @@ OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
 
 TIMED_DECK = "2x5-h3"
 """Deck of the seconds in a table, and of the runs with one changed setting."""
-NOT_LEARNED_ALONE = ("search-rounds", "cfr", "cfr+")
-"""Algorithms that search, or have a table: they get columns of their own beside the networks."""
+NOT_LEARNED = ("cfr", "cfr+")
+"""Algorithms with a table: they get columns of their own beside the networks."""
 LOWEST_SHOWN = 1e-6
 
 Runs = dict[tuple[str, str], list[Result]]
@@ -151,13 +151,13 @@ def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -
     """What is to be beaten on each deck: the best networks by time, search, tables and CFR+."""
     columns = {
         "networks, 90 seconds": {
-            run: seeds for run, seeds in published.items() if run[0] not in NOT_LEARNED_ALONE
+            run: seeds for run, seeds in published.items() if run[0] not in NOT_LEARNED
         },
         "ten minutes": {run: seeds for run, seeds in others.items() if "-10-minutes" in run[0]},
         "an hour": {run: seeds for run, seeds in others.items() if "-hour" in run[0]},
         **{
             f"`{name}`": {run: seeds for run, seeds in published.items() if run[0] == name}
-            for name in NOT_LEARNED_ALONE
+            for name in NOT_LEARNED
         },
     }
     rows: list[list[str]] = []
@@ -170,7 +170,7 @@ def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -
                 if of == deck
             }
             name = min(here, key=lambda each: here[each], default="")
-            trainer = "" if name in ("", *NOT_LEARNED_ALONE) else f", `{name.partition('-')[0]}`"
+            trainer = "" if name in ("", *NOT_LEARNED) else f", `{name.partition('-')[0]}`"
             cells.append(f"{rounded(here[name])}{trainer}" if name else "")
         rows.append([f"`{deck}`", *cells])
     return _numbers(["deck", *columns], rows)

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Iterable
 from inspect import getdoc
 from itertools import groupby
 from pathlib import Path
@@ -50,7 +51,6 @@ from german_whist.evaluation.config import LadderConfig
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Range, Sweep
-from german_whist.training.expert_iteration.recipe import Recipe
 from german_whist.training.settings import Settings
 
 ENVIRONMENTS = {
@@ -106,7 +106,6 @@ FILES: dict[str, type[CheckedSettings]] = {
     "Benchmarks of `benchmark`": Benchmark,
     "Sweeps of `sweep`": Sweep,
     "Ranges of a sweep's `space`": Range,
-    "Recipes of `expert-iteration`": Recipe,
     "Ladders of `--config`": LadderConfig,
 }
 
@@ -208,7 +207,7 @@ def _settings_page() -> str:
         "Made from the code by `make docs`. `german-whist train PRESET --show` prints the settings "
         "of a preset with their values. A setting without a default is required. Ranges stand in "
         "italics: *≥ 1*, *in [0, 1]*, *> 0*.",
-        f"## Every trainer\n\n{_settings_table(Settings)}",
+        f"## Every trainer\n\n{settings_table(Settings)}",
     ]
     trainers = own_settings()
     for name, kind in trainers.items():
@@ -220,13 +219,13 @@ def _settings_page() -> str:
                 f"All settings of [`trainer: {inherited}`](#trainer-{inherited}). New, or with "
                 "another default:"
             )
-        parts.append(_settings_table(kind, base))
+        parts.append(settings_table(kind, base))
     for title, kind in FILES.items():
-        parts.append(f"## {title}\n\n{(kind.__doc__ or '').strip()}\n\n{_settings_table(kind)}")
+        parts.append(f"## {title}\n\n{(kind.__doc__ or '').strip()}\n\n{settings_table(kind)}")
     return "\n\n".join(parts) + "\n"
 
 
-def _settings_table(kind: type[CheckedSettings], base: type[CheckedSettings] | None = None) -> str:
+def settings_table(kind: type[CheckedSettings], base: type[CheckedSettings] | None = None) -> str:
     """The settings of a kind that its base does not have with the same default."""
     inherited = {setting.name: setting for setting in list_settings(base)} if base else {}
     rows: list[list[str]] = []
@@ -268,8 +267,9 @@ def _range(kind: Any, about: str) -> str:
 _OPTION = re.compile(r"--[\w-]+")
 
 
-def _commands_page() -> str:
-    parsers = {name: parser_of(name) for name in COMMANDS}
+def commands_page(title: str, commands: Iterable[str]) -> str:
+    """A page of some commands, with the arguments of each."""
+    parsers = {name: parser_of(name) for name in commands}
     tables: dict[str, dict[str, str]] = {}
     for name, (_, parser) in parsers.items():
         tables[name] = _arguments(parser)
@@ -280,10 +280,10 @@ def _commands_page() -> str:
         shown: text for (shown, text), count in uses.items() if count > 1 and shown.startswith("`-")
     }
     parts = [
-        "# Commands",
+        f"# {title}",
         "Made from the code by `make docs`; a command's `--help` prints the same. Every "
         "command takes `--debug`, which shows the traceback of every error.",
-        ", ".join(f"[`{name}`](#{name})" for name in COMMANDS),
+        ", ".join(f"[`{name}`](#{name})" for name in parsers) if len(parsers) > 1 else "",
     ]
     for name, table in tables.items():
         if name in parsers:
@@ -296,7 +296,8 @@ def _commands_page() -> str:
             parts.append(_table("argument", own))
         if also:
             parts.append(f"[Shared options](#shared-options): `{'`, `'.join(also)}`.")
-    parts += ["## Shared options", _table("argument", shared)]
+    if shared:
+        parts += ["## Shared options", _table("argument", shared)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -359,7 +360,7 @@ def pages() -> dict[str, str]:
         **_pages_with_tables(),
         **_pages_of_extensions(),
         "reference/environments.md": _environments_page(),
-        "reference/commands.md": _commands_page(),
+        "reference/commands.md": commands_page("Commands", COMMANDS),
         "results/ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),
         "reference/observation.md": _observation_page(),
         "reference/rules.md": _rules_page(),

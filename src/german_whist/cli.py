@@ -2,8 +2,9 @@
 """The command `german-whist`, which imports the module of a sub-command and runs it.
 
 A sub-command is a module of `german_whist.commands` with `add_arguments` and `run`. Entry points of
-the group `german_whist.commands` bring more: each names a package that has a module a command, and
-`GROUPS` as below. They are read only for what is no command of the core, so that those start fast.
+the group `german_whist.commands` bring more: each names a package that has a module a command,
+`GROUPS` as below, and `PRESETS` if there are any: for an argument, the folder with its presets, for
+completion. They are read only for what is no command of the core, so that those start fast.
 Errors end here, in a sentence; `--debug` shows the traceback.
 """
 
@@ -42,7 +43,6 @@ GROUPS = {
     },
     "learn": {
         "train": "train an agent by self-play",
-        "expert-iteration": "train policy, value and belief networks on searched hands",
         "sweep": "search for hyperparameters",
         "compare": "compare runs: settings, learning curves, strength",
         "export": "write a checkpoint as ONNX",
@@ -265,7 +265,7 @@ def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]
     module, parser = parser_of(name)
     arguments = _parsed(parser, words, module)
     arguments.typed = shlex.join(["german-whist", name, *words])
-    arguments.whole_parser = _whole_parser
+    arguments.whole_parser, arguments.added_packages = _whole_parser, added_packages
     return module, arguments
 
 

@@ -12,21 +12,17 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from german_whist.agents.checkpoints import bundled, find_checkpoint
 from german_whist.common.settings import parse_overrides
-from german_whist.engine.rules import load_rules
 from german_whist.evaluation import ladder
 from german_whist.evaluation.results import Result
 from german_whist.training.api import resume, train
 from german_whist.training.experiments.search_space import Sweep
 from german_whist.training.experiments.seeds import resume_seeds, train_seeds
 from german_whist.training.experiments.sweep import run_sweep
-from german_whist.training.expert_iteration import pipeline as parts
-from german_whist.training.expert_iteration.recipe import load_recipe
 from german_whist.training.folder import settings_of
 from german_whist.training.presets import load_settings
 from german_whist.training.run_state import digest_of, load_state
@@ -83,25 +79,6 @@ def comparable(result: Result) -> Any:
 def state_of(run: str) -> str:
     """Digest of a run's last state."""
     return digest_of(load_state(Path(run, "state.safetensors"))[0])
-
-
-def hands_of(folder: Path, on: str) -> dict[str, str]:
-    """The hands of a recipe, played there."""
-    parts._BATCHES_PER_FILE, parts._N_GAMES["hands"] = 1, 64
-    recipe = load_recipe("quick", ["hands=128"])
-    work = parts.Work(
-        folder,
-        recipe,
-        load_rules("classic"),
-        parts.Stopwatch(folder / parts.MINUTES, ""),
-        lambda _: None,
-        workers=2 if on == "ray" else 1,
-        on=on,
-    )
-    folder.mkdir(exist_ok=True)
-    hands = parts.HandsStage("hands", 128, "hands", recipe, ("", ""))
-    files = sorted(parts.play_hands(work, hands))
-    return {each.name: sha256(each.read_bytes()).hexdigest() for each in files}
 
 
 def is_busy(node: Any) -> bool:
@@ -167,7 +144,6 @@ def main(folder: Path) -> None:
         ]
         for on in ("ray", "local")
     ]
-    recipe = [hands_of(folder / each, each) for each in ("ray", "local")]
     address = cluster.address
     ray.shutdown()
     cluster.shutdown()
@@ -191,7 +167,6 @@ def main(folder: Path) -> None:
                 "other": state_of("there/seed-1"),
                 "on": [state_of("there/seed-2"), state_of("alone")],
                 "named": [named, f"{folder}/{champion}"],
-                "recipe": recipe,
                 "swept": swept,
                 "complete": there.complete,
                 "dying": list(dying.notes),

@@ -61,9 +61,6 @@ def test_cluster_with_a_killed_node_gives_local_results(tmp_path: Path) -> None:
     address, seconds, sentence = report["stale"]
     assert seconds < 20
     assert f"no Ray cluster answers at {address}" in sentence
-    # The hands of a recipe are the same.
-    assert report["recipe"][0] == report["recipe"][1]
-    assert len(report["recipe"][0]) == 2
 
 
 def test_pack_sends_files_and_code_of_a_player(

@@ -32,7 +32,6 @@ from german_whist.evaluation import evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.experiments import benchmark as benchmarking
 from german_whist.training.experiments.benchmark import (
-    EXPERT_ITERATION,
     RUN,
     BenchmarkJob,
     HalvedBudgets,
@@ -280,18 +279,11 @@ def test_run_that_is_not_of_the_job_is_refused(begun: Path, tmp_path: Path) -> N
 
 
 def test_benchmark_trains_on_the_processor_unless_asked(tmp_path: Path) -> None:
-    small: dict[str, Any] = {"trainer": "ppo"}
-    rounds = {"trainer": EXPERT_ITERATION, "policy": small}
-    algorithms = {"ppo": small, "rounds": rounds}
     for settings in ({}, {"device": "cuda"}, {"device": "auto"}):
-        device = settings.get("device", "cpu")
+        algorithms = {"ppo": {"trainer": "ppo"}}
         path = written(tmp_path / "x.yaml", algorithms=algorithms, settings=settings)
         ppo = next(job for job in load_benchmark(path).jobs(tmp_path) if job.algorithm == "ppo")
-        assert ppo.settings["device"] == device
-        rounds["policy"] = {**small, **settings}
-        path = written(tmp_path / "x.yaml", algorithms=algorithms)
-        job = next(job for job in load_benchmark(path).jobs(tmp_path) if job.algorithm == "rounds")
-        assert job.settings["policy"]["device"] == device
+        assert ppo.settings["device"] == settings.get("device", "cpu")
 
 
 def test_players_are_evaluated_on_deals_not_trained_on(
@@ -434,33 +426,6 @@ def test_other_exact_benchmarks_differ_in_budgets_alone(name: str) -> None:
     for algorithm, settings in load_benchmark(name).algorithms.items():
         same = re.sub("-(10-minutes|hour)$", "-tuned", algorithm)
         assert settings_of(settings) == settings_of(exact[same]), algorithm
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("no_tensorboard")
-def test_rounds_of_search_are_measured_from_their_policy_on(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    small = {"n_envs": 16, "batch_size": 16, "hidden_sizes": [4]}
-    rounds = {
-        "trainer": "expert-iteration",
-        "hands": 64,
-        "value_hidden_sizes": [8],
-        "belief_hidden_sizes": [8],
-        "determinizations": 2,
-        "target_hands": [32, 32],
-        "policy": {"trainer": "ppo", **small},
-    }
-    path = written(tmp_path / "rounds.yaml", algorithms={"rounds": rounds})
-    (job, *_) = load_benchmark(path).jobs(tmp_path / "found")
-    measure_job(job)
-    first, *later = json.loads(path_of(job).read_text())["points"]
-    # A hand of the deck has four cards for the stock.
-    assert [point["decisions"] - first["decisions"] for point in later] == [4 * 96, 4 * 128]
-    assert 0 < first["seconds"] < later[0]["seconds"] < later[1]["seconds"]
-    before = path_of(job).read_bytes()
-    path_of(job).unlink()
-    measure_job(job)
-    assert path_of(job).read_bytes() == before
 
 
 @pytest.mark.usefixtures("no_tensorboard")
@@ -830,10 +795,6 @@ def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:
         (
             {"algorithms": {"cfr+": {"averaging": 1}}},
             "'averaging' is given, and cfr+ has no settings",
-        ),
-        (
-            {"algorithms": {"x": {"trainer": "expert-iteration"}}},
-            "policy is None: give the settings",
         ),
         (
             {"eval_opponents": [], "rules": ["classic"]},

@@ -162,7 +162,6 @@ def test_nan_of_a_trainer_ends_the_run(
         ),
         ("train --resume nowhere/mytiny", "there is no such folder to go on in\n"),
         ("train --resume runs/mytiny-1 seeds=1,2", "leave out seeds=1,2"),
-        ("expert-iteration quick --workers -2", "--workers is -2: it has to be from 1 to 4096, or"),
     ],
 )
 def test_misplaced_words_name_the_right_ones(

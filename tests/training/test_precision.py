@@ -7,16 +7,11 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
-import torch
 
-from german_whist.agents.networks.mlp import pack_mlp
-from german_whist.training.expert_iteration import self_play
-from german_whist.training.expert_iteration.self_play import evaluate_network, torch_mlp
 from german_whist.training.rollout import precision
 
 
@@ -71,20 +66,3 @@ def test_unknown_processors_have_no_bfloat16(
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(platform, "system", lambda: system)
     assert precision.has_bfloat16() is False
-
-
-@pytest.mark.parametrize("mixed", [True, False])
-def test_expert_iteration_multiplies_in_float32_without_bfloat16(
-    mixed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(self_play, "has_bfloat16", lambda: mixed)
-    net = torch.nn.Linear(8, 4)
-    bits = np.full((3, 8), self_play.BF16_ONE)
-    inputs = torch.from_numpy(bits).view(torch.bfloat16)
-    expected = net(inputs.float())
-    outputs = evaluate_network(net, inputs)
-    assert torch.equal(outputs, expected) is not mixed
-    assert torch.allclose(outputs, expected, atol=0.05)
-    weights = np.concatenate([net.weight.detach().numpy().T.ravel(), net.bias.detach().numpy()])
-    compiled = evaluate_network(torch_mlp(pack_mlp(np.array([8, 4]), weights)), inputs)
-    assert torch.equal(compiled, outputs)

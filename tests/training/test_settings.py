@@ -24,7 +24,6 @@ from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Range, Sweep
-from german_whist.training.expert_iteration.recipe import Recipe
 from german_whist.training.presets import (
     PRESETS,
     changed_settings,
@@ -215,9 +214,7 @@ def test_file_with_unknown_preset_is_refused(text: str, message: str, tmp_path: 
 # -- documented where they are declared
 
 
-@pytest.mark.parametrize(
-    "kind", [*own_settings().values(), Benchmark, Sweep, Range, Recipe, LadderConfig]
-)
+@pytest.mark.parametrize("kind", [*own_settings().values(), Benchmark, Sweep, Range, LadderConfig])
 def test_every_setting_has_a_description(kind: type[CheckedSettings]) -> None:
     for each in list_settings(kind):
         assert each.about.endswith("."), each.name
@@ -282,20 +279,20 @@ def test_integer_settings_refuse_other_numbers(name: str, value: str) -> None:
 def test_folder_with_unknown_settings_is_refused(
     tmp_path: Path,
 ) -> None:
-    path, recipe = tmp_path / "settings.yaml", Recipe(about="quick")
-    keep_settings(path, recipe, "name another")
-    keep_settings(path, recipe, "name another")
+    path, settings = tmp_path / "settings.yaml", PPOSettings(about="quick")
+    keep_settings(path, settings, "name another")
+    keep_settings(path, settings, "name another")
     whole = path.read_text()
     path.write_text(whole + "policy_temperature: 0.02\n")
     with pytest.raises(SettingsError) as caught:
-        keep_settings(path, recipe, "name another")
+        keep_settings(path, settings, "name another")
     assert str(caught.value) == (
         f"{tmp_path} was begun with policy_temperature 0.02, which is no setting here: name "
         "another folder, or use the command and the version that began it"
     )
     # What a version could not set had the effect of today's default.
-    path.write_text(whole.replace("determinizations: 0\n", "").replace("about: quick\n", ""))
-    with pytest.raises(SettingsError, match="begun with determinizations 0, and now it is 16: na"):
-        keep_settings(path, Recipe(determinizations=16), "name another")
-    keep_settings(path, recipe, "name another")
+    path.write_text(whole.replace("patience: 0\n", "").replace("about: quick\n", ""))
+    with pytest.raises(SettingsError, match="begun with patience 0, and now it is 16: name"):
+        keep_settings(path, PPOSettings(patience=16), "name another")
+    keep_settings(path, settings, "name another")
     assert path.read_text() == whole

@@ -1,10 +1,10 @@
 """Benchmarks of algorithms: each on several rule sets, with several seeds, at one budget.
 
 The metric is the exact exploitability on a small deck, elsewhere the duplicate win rate against
-fixed opponents, after the budget, its half, its quarter and so on. Beside the trainers, CFR+ and
-the rounds of expert iteration are algorithms. A job's folder has its settings, its run and its
-result; the benchmark's folder has all results in one file. What lies in a folder has to belong to
-the settings, budget, evaluation and machine of its job, before anything is trained.
+fixed opponents, after the budget, its half, its quarter and so on. Beside the trainers, CFR+ is an
+algorithm. A job's folder has its settings, its run and its result; the benchmark's folder has all
+results in one file. What lies in a folder has to belong to the settings, budget, evaluation and
+machine of its job, before anything is trained.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Annotated
 
 import msgspec
 
-from ...agents.checkpoints import FOLDER, find_checkpoint, list_checkpoints
+from ...agents.checkpoints import FOLDER, list_checkpoints
 from ...agents.registry import make_agent
 from ...common.executors import LOCAL
 from ...common.files import file_name, read_yaml_mapping, write_file
@@ -50,7 +50,6 @@ from ...solvers.public_tree import public_tree
 from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import evaluation_seed
-from ..expert_iteration.recipe import Recipe
 from ..folder import SETTINGS, STATE
 from ..presets import settings_from
 from .benchmark_report import EXPLOITABILITY, Point, Result, is_solvable
@@ -58,7 +57,7 @@ from .jobs import Job, Log, run_jobs
 
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Bundled benchmarks."""
-CFR_PLUS, EXPERT_ITERATION = "cfr+", "expert-iteration"
+CFR_PLUS = "cfr+"
 JOB, RESULT, RESULTS, VALUES = "job.json", "result.json", "results.jsonl", "values.json"
 RUN = "run"
 """Folder of a job's training."""
@@ -79,9 +78,8 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     algorithms: Annotated[
         dict[str, JsonObject],
         doc(
-            "Settings by the name of the algorithm, a trainer unless `trainer` names another, "
-            "`cfr+` (which has none), or `expert-iteration` (a recipe whose `policy` is the "
-            "settings of a training). `rules`, `seeds`, `decisions` and `eval_points` among them "
+            "Settings by the name of the algorithm, a trainer unless `trainer` names another, or "
+            "`cfr+` (which has none). `rules`, `seeds`, `decisions` and `eval_points` among them "
             "replace those of the benchmark.",
             min_length=1,
         ),
@@ -152,16 +150,14 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
         for rules in self.rules:
             rule_set = load_rules(rules).name
             for seed in range(1, 2 if settings["trainer"] == CFR_PLUS else self.seeds + 1):
-                resolved = self._settings_of(algorithm, settings, rules, seed)
                 yield BenchmarkJob(
                     name=_run_name(algorithm, rules, seed),
                     folder=folder / file_name(rule_set) / file_name(algorithm) / f"seed-{seed}",
-                    settings=resolved,
+                    settings=self._settings_of(algorithm, settings, rules, seed),
                     benchmark=self,
                     algorithm=algorithm,
                     rules=rules,
                     seed=seed,
-                    budget=self._budget_of(resolved, rules),
                 )
 
     def _settings_of(self, algorithm: str, own: JsonObject, rules: str, seed: int) -> JsonObject:
@@ -187,32 +183,8 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                 )
             public_tree(load_rules(rules))
             return {"trainer": trainer, "threads": 1}
-        if trainer != EXPERT_ITERATION:
-            values = {
-                "device": "cpu",
-                **self.settings,
-                **own,
-                "decisions": self.decisions,
-                **fixed,
-            }
-            return settings_from(values, source).as_mapping()
-        first = own.get("policy")
-        if not isinstance(first, dict):
-            raise SettingsError(
-                f"{source}: policy is {first!r}: give the settings of the training that makes it"
-            )
-        first = {"device": "cpu", "decisions": self.decisions, **first, **fixed}
-        policy = settings_from(first, f"{source}: policy")
-        recipe = {**own, "rules": rules, "seed": seed, "policy": "policy"}
-        del recipe["trainer"]
-        recipe = build_settings(Recipe, recipe, source, "a setting of a recipe").as_mapping()
-        return {**recipe, "trainer": trainer, "threads": 1, "policy": policy.as_mapping()}
-
-    def _budget_of(self, settings: JsonObject, rules: str) -> int:
-        if settings["trainer"] != EXPERT_ITERATION:
-            return self.decisions
-        hands = settings["hands"] + sum(settings["target_hands"])
-        return settings["policy"]["decisions"] + hands * load_rules(rules).stock_cards
+        values = {"device": "cpu", **self.settings, **own, "decisions": self.decisions, **fixed}
+        return settings_from(values, source).as_mapping()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,8 +196,6 @@ class BenchmarkJob(Job):
     algorithm: str
     rules: str
     seed: int
-    budget: int
-    """Decisions of the run."""
 
     @property
     def metrics(self) -> list[str]:
@@ -245,7 +215,7 @@ class BenchmarkJob(Job):
     def origin(self) -> JsonObject:
         """What a result belongs to, beside its algorithm, rule set and seed: fields of `Result`."""
         origin = {
-            "budget": self.budget,
+            "budget": self.benchmark.decisions,
             "settings": self.benchmark.settings | self.benchmark.algorithms[self.algorithm],
             "evaluation": self.evaluation,
             "machine": processor(),
@@ -435,9 +405,9 @@ def _origin_of(result: Result) -> JsonObject:
 def measure_job(job: BenchmarkJob) -> None:
     """Run a job to its end, and write what its policies come to."""
     job.keep()
-    measure_points = {CFR_PLUS: _solve, EXPERT_ITERATION: _iterate_experts}
+    measure_points = _solve if job.settings["trainer"] == CFR_PLUS else _train
     try:
-        points = [*measure_points.get(job.settings["trainer"], _train)(job)]
+        points = [*measure_points(job)]
     except RunStopped as stopped:
         # The run wrote why into its log alone; a signal needs no word for each.
         if stopped.status <= _LAST_OWN_STATUS:
@@ -503,43 +473,6 @@ def _solve(job: BenchmarkJob) -> Iterator[Point]:
         # Rounding can make an equilibrium's negative.
         exploitability = max(0.0, solver.measure().exploitability)
         yield Point(point * visits, round(seconds, 3), {EXPLOITABILITY: exploitability})
-
-
-def _iterate_experts(job: BenchmarkJob) -> Iterator[Point]:
-    """Train a policy, and measure it and that of each round; decisions are those of all hands."""
-    from ..expert_iteration.pipeline import rounds, run_expert_iteration
-
-    settings = {**job.settings}
-    first = settings_from(settings.pop("policy"))
-    trained = train_or_resume(first, job.folder / "first", quiet=True)
-    del settings["trainer"], settings["threads"]
-    recipe = build_settings(
-        Recipe, {**settings, "policy": str(trained.checkpoint)}, job.name, "a setting of a recipe"
-    )
-    path = job.folder / "seconds.json"
-    seconds = {"all": 0.0}
-    if path.exists():
-        # Without it the rounds that are done would have no time.
-        remedy = f"delete {job.folder} {_AGAIN}"
-        content = read_json(path.read_bytes(), path, remedy)
-        seconds |= convert(content, dict[str, float], path, remedy)
-    before = seconds["all"] - processor_seconds()
-
-    def keep_time(policy: Path | None = None) -> None:
-        for name in ("all", *([policy.name] if policy else [])):
-            seconds[name] = before + processor_seconds()
-        write_file(path, json.dumps(seconds))
-
-    folder, opening = job.folder / "rounds", trained.rows[-1]["processor_seconds"]
-    run_expert_iteration(folder, recipe, lambda _: keep_time(), on_policy=keep_time)
-    yield Point(trained.decisions, opening, _evaluate(job, trained.checkpoint))
-    hands, cards = recipe.hands, load_rules(job.rules).stock_cards
-    for stage in rounds(folder, recipe, ("", ""), ("", "")):
-        hands += stage.count
-        name = stage.policy
-        spent = round(opening + seconds.get(name, seconds["all"]), 3)
-        values = _evaluate(job, find_checkpoint(folder / name))
-        yield Point(trained.decisions + hands * cards, spent, values)
 
 
 def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:

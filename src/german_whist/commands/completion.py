@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from ..common.settings import PresetFiles
@@ -40,20 +41,20 @@ def run(arguments: argparse.Namespace) -> int:
     import shtab  # not needed by --help
 
     parser: argparse.ArgumentParser = arguments.whole_parser()
-    _complete_names(parser)
+    _complete_names(parser, arguments.added_packages())
     print(shtab.complete(parser, arguments.shell))
     return 0
 
 
-def _complete_names(parser: argparse.ArgumentParser) -> None:
+def _complete_names(parser: argparse.ArgumentParser, added_packages: list[ModuleType]) -> None:
     """Say for each argument what it is completed with, where shtab looks for it."""
-    names = {each.name: _functions(each) for each in _all_names()}
+    names = {each.name: _functions(each) for each in _all_names(added_packages)}
     for action in _arguments_of(parser):
         metavar = action.metavar if isinstance(action.metavar, str) else ""
         if metavar == "RUN":
             complete: Any = names["runs"]
-        elif action.dest in _NAMES_OF:
-            complete = names[_NAMES_OF[action.dest]]
+        elif (kind := _NAMES_OF.get(action.dest, action.dest)) in names:
+            complete = names[kind]
         elif "FILE" in metavar or "." in metavar:
             complete = "file"
         elif "FOLDER" in metavar:
@@ -74,7 +75,6 @@ _NAMES_OF = {
     "network": "agents",
     "opponent": "agents",
     "preset": "presets",
-    "recipe": "recipes",
     "rules": "rules",
     "runs": "runs",
     "search": "agents",
@@ -82,7 +82,7 @@ _NAMES_OF = {
 """The names that an argument takes, by its `dest`."""
 
 
-def _all_names() -> Iterator[_Names]:
+def _all_names(added_packages: list[ModuleType]) -> Iterator[_Names]:
     from ..agents import agent_names
     from ..engine.rules import named_rules
 
@@ -91,11 +91,13 @@ def _all_names() -> Iterator[_Names]:
     yield _Names("runs", [], has_runs=True)
     for name, folder in (
         ("presets", "train"),
-        ("recipes", "expert_iteration"),
         ("benchmarks", "benchmark"),
         ("ladders", "arena"),
     ):
         yield _Names(name, PresetFiles(folder, name).names(), has_files=True)
+    for package in added_packages:
+        for argument, folder in getattr(package, "PRESETS", {}).items():
+            yield _Names(argument, PresetFiles(folder, argument).names(), has_files=True)
 
 
 def _arguments_of(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -11,10 +11,15 @@ import argparse
 import time
 from pathlib import Path
 
-from ..common.settings import commented_yaml, two_columns
-from ..training.algorithms.base import missing
-from ..training.expert_iteration.recipe import RECIPES, load_recipe
-from .worker_options import add_trust_option, add_worker_options, worker_options
+from german_whist.commands.worker_options import (
+    add_trust_option,
+    add_worker_options,
+    worker_options,
+)
+from german_whist.common.settings import commented_yaml, two_columns
+from german_whist.training.algorithms.base import missing
+
+from ..recipe import RECIPES, load_recipe
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(commented_yaml(recipe), end="")
         return 0
     folder = arguments.folder or Path("runs") / f"expert-iteration-{Path(arguments.recipe).stem}"
-    from ..common.signals import RunStopped
+    from german_whist.common.signals import RunStopped
 
     try:
-        from ..training.expert_iteration.pipeline import run_expert_iteration
+        from ..pipeline import run_expert_iteration
     except ImportError as error:
         raise missing(error) from None
 

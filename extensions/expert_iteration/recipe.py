@@ -9,10 +9,11 @@ targets, in one or more rounds. Finished stages are stored and an interrupted on
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated
 
-from ...agents.checkpoints.bundled import CHAMPION
-from ...common.settings import (
+from german_whist.agents.checkpoints.bundled import CHAMPION
+from german_whist.common.settings import (
     CheckedSettings,
     Fraction,
     LayerSizes,
@@ -28,7 +29,7 @@ from ...common.settings import (
     parse_overrides,
 )
 
-RECIPES = PresetFiles("expert_iteration", "a recipe")
+RECIPES = PresetFiles(Path(__file__).parent / "configs" / "recipe", "a recipe")
 """Bundled recipes."""
 
 _PATHS = ("train", "policy", "value_init", "belief_init")

@@ -35,26 +35,28 @@ from german_whist import Game
 from german_whist.agents.checkpoints import read_checkpoint, specialize_checkpoint
 from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS, SECOND_WEIGHTS, VALUE_WEIGHTS
 from german_whist.agents.networks.belief import MAX_BELIEF_INPUTS, write_belief_inputs
+from german_whist.agents.networks.mlp import pack_mlp
 from german_whist.agents.networks.policy import NetworkAgent, policy_net
 from german_whist.agents.networks.value import INPUTS, N_OUTCOMES, read_value_network
 from german_whist.engine.dtypes import VIEW
 from german_whist.engine.endgame import value
 from german_whist.engine.play import row
 from german_whist.engine.rules import load_rules
-from german_whist.training.expert_iteration import pipeline
-from german_whist.training.expert_iteration.belief import BeliefTask
-from german_whist.training.expert_iteration.fitting import Fit, FitConfig, write_search_network
-from german_whist.training.expert_iteration.pipeline import policy_layers, run_expert_iteration
-from german_whist.training.expert_iteration.recipe import Recipe, load_recipe
-from german_whist.training.expert_iteration.search_targets import (
+from german_whist.expert_iteration import pipeline
+from german_whist.expert_iteration import self_play as played_hands
+from german_whist.expert_iteration.belief import BeliefTask
+from german_whist.expert_iteration.fitting import Fit, FitConfig, write_search_network
+from german_whist.expert_iteration.pipeline import policy_layers, run_expert_iteration
+from german_whist.expert_iteration.recipe import Recipe, load_recipe
+from german_whist.expert_iteration.search_targets import (
     LookaheadPlayers,
     PolicyTask,
     SearchPlayers,
     _min_weight_term,
     play_with_targets,
 )
-from german_whist.training.expert_iteration.self_play import PolicyPlayers
-from german_whist.training.expert_iteration.value import ValueTask, lambda_returns
+from german_whist.expert_iteration.self_play import PolicyPlayers, evaluate_network, torch_mlp
+from german_whist.expert_iteration.value import ValueTask, lambda_returns
 from german_whist.training.rollout.networks import MLP
 from support import suit_part
 
@@ -612,3 +614,23 @@ def test_recipe_fits_to_all_files_but_the_last(
     }
     last = [np.load(tmp_path / folder / "1-00003.npy") for folder in ("hands", "search_targets")]
     assert checked == [last[0].tobytes(), last[0].tobytes(), last[1].tobytes()]
+
+
+# -- precision
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+def test_expert_iteration_multiplies_in_float32_without_bfloat16(
+    mixed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(played_hands, "has_bfloat16", lambda: mixed)
+    net = torch.nn.Linear(8, 4)
+    bits = np.full((3, 8), played_hands.BF16_ONE)
+    inputs = torch.from_numpy(bits).view(torch.bfloat16)
+    expected = net(inputs.float())
+    outputs = evaluate_network(net, inputs)
+    assert torch.equal(outputs, expected) is not mixed
+    assert torch.allclose(outputs, expected, atol=0.05)
+    weights = np.concatenate([net.weight.detach().numpy().T.ravel(), net.bias.detach().numpy()])
+    compiled = evaluate_network(torch_mlp(pack_mlp(np.array([8, 4]), weights)), inputs)
+    assert torch.equal(compiled, outputs)

@@ -10,15 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...agents.networks.belief import INPUTS, MAX_BELIEF_INPUTS, write_belief_inputs
-from ...common.jit.compiler import allocates, jit
-from ...common.typing import Array
-from ...engine.bitset import ONE
-from ...engine.cards import N_CARDS
-from ...engine.dtypes import GAME, VIEW
-from ...engine.play import play, row
-from ...engine.rules import Rules
-from ...engine.view import write_view
+from german_whist.agents.networks.belief import INPUTS, MAX_BELIEF_INPUTS, write_belief_inputs
+from german_whist.common.jit.compiler import allocates, jit
+from german_whist.common.typing import Array
+from german_whist.engine.bitset import ONE
+from german_whist.engine.cards import N_CARDS
+from german_whist.engine.dtypes import GAME, VIEW
+from german_whist.engine.play import play, row
+from german_whist.engine.rules import Rules
+from german_whist.engine.view import write_view
+
 from .self_play import BF16_ONE, bfloat16_inputs, deal_again, evaluate_network, without_targets
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import torch
 
-from ...agents.checkpoints import (
+from german_whist.agents.checkpoints import (
     Checkpoint,
     find_checkpoint,
     read_checkpoint,
@@ -24,24 +24,31 @@ from ...agents.checkpoints import (
     strip_critic,
     write_checkpoint,
 )
-from ...agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
-from ...agents.checkpoints.schema import Origin
-from ...agents.networks.search_networks import covers_rules
-from ...agents.networks.value import check_value_rules
-from ...agents.search.base import MOST_SAMPLES
-from ...common.executors import LOCAL, Executor, InProcessExecutor, WorkersLost, check_backend
-from ...common.files import atomic_write, write_file
-from ...common.provenance import processor_and_cores, revision
-from ...common.settings import SettingsError, check_unchanged, keep_settings
-from ...common.signals import RunStopped
-from ...common.typing import Array
-from ...engine.rules import Rules
-from ...evaluation.packing import pack
-from ..api import train_or_resume
-from ..folder import SETTINGS, FolderLock, settings_of
-from ..presets import PRESETS, load_settings
-from ..rollout.networks import MLP, load_layers, policy_layer_names
-from ..settings import Settings
+from german_whist.agents.checkpoints.bundled import BELIEF_WEIGHTS, VALUE_WEIGHTS
+from german_whist.agents.checkpoints.schema import Origin
+from german_whist.agents.networks.search_networks import covers_rules
+from german_whist.agents.networks.value import check_value_rules
+from german_whist.agents.search.base import MOST_SAMPLES
+from german_whist.common.executors import (
+    LOCAL,
+    Executor,
+    InProcessExecutor,
+    WorkersLost,
+    check_backend,
+)
+from german_whist.common.files import atomic_write, write_file
+from german_whist.common.provenance import processor_and_cores, revision
+from german_whist.common.settings import SettingsError, check_unchanged, keep_settings
+from german_whist.common.signals import RunStopped
+from german_whist.common.typing import Array
+from german_whist.engine.rules import Rules
+from german_whist.evaluation.packing import pack
+from german_whist.training.api import train_or_resume
+from german_whist.training.folder import SETTINGS, FolderLock, settings_of
+from german_whist.training.presets import PRESETS, load_settings
+from german_whist.training.rollout.networks import MLP, load_layers, policy_layer_names
+from german_whist.training.settings import Settings
+
 from .belief import BeliefTask
 from .fitting import (
     Fit,
@@ -148,19 +155,14 @@ def run_expert_iteration(
     *,
     workers: int = 1,
     on: str = LOCAL,
-    on_policy: Callable[[Path], object] = lambda _: None,
 ) -> None:
     """Run or resume all stages of a recipe.
 
-    `workers` processes of this machine, or `on` a Ray cluster, play the hands. `on_policy` is
-    called with each policy once it is written.
+    `workers` processes of this machine, or `on` a Ray cluster, play the hands.
     """
-    rules, inits = resolve_rules(recipe.rules), initial_networks(recipe)
-    own = str(folder / "value"), str(folder / "belief")
-    stages = rounds(folder, recipe, own if recipe.hands else inits, own)
-    first = stages[0]
-    if recipe.hands:
-        first = replace(first, kind="hands", folder="hands", count=recipe.hands, policy="")
+    rules = resolve_rules(recipe.rules)
+    stages = rounds(folder, recipe)
+    first = hands_to_begin_with(stages[0])
     # Resume after the last round with a policy.
     done = [k for k, stage in enumerate(stages, 1) if is_fitted(folder / stage.policy)]
     left = stages[max(done, default=0) :]
@@ -171,7 +173,7 @@ def run_expert_iteration(
     training = None
     if recipe.train and needs_policy and not is_fitted(folder / FIRST_POLICY):
         training = first_training(folder, recipe, rules)
-    fits = {name: search_network_fit(name, recipe, rules, inits) for name in missing}
+    fits = search_network_fits(missing, recipe, rules)
     check_value_rules(rules)
     if recipe.determinizations > MOST_SAMPLES:
         raise SettingsError(
@@ -187,13 +189,11 @@ def run_expert_iteration(
         if training is not None:
             train_first_policy(work, training)
             stopwatch.start((left or stages)[0].policy)
-        for name, make_fit in fits.items():
-            fit_to_hands(work, name, make_fit, first, partial(write_search_network, rules, recipe))
+        fit_search_networks(work, fits, first)
         for number, stage in enumerate(left):
             if number:
                 stopwatch.start(stage.policy)
             fit_policy(work, stage)
-            on_policy(folder / stage.policy)
     finally:
         lock.release()
 
@@ -268,6 +268,12 @@ def executor_of(
         ) from error
 
 
+def fit_search_networks(work: Work, fits: SearchNetworkFits, stage: HandsStage) -> None:
+    for name, make_fit in fits.items():
+        write = partial(write_search_network, work.rules, work.recipe)
+        fit_to_hands(work, name, make_fit, stage, write)
+
+
 def fit_policy(work: Work, stage: HandsStage) -> None:
     recipe, networks = work.recipe, Networks(stage.recipe, *stage.search_networks)
     before = networks.checkpoint
@@ -318,6 +324,15 @@ def initial_networks(recipe: Recipe) -> tuple[str, str]:
     return value or str(VALUE_WEIGHTS), belief or str(BELIEF_WEIGHTS)
 
 
+SearchNetworkFits = dict[str, Callable[[list[Path]], Fit]]
+"""Functions that fit a network to files of hands, by the name of the network."""
+
+
+def search_network_fits(names: Iterable[str], recipe: Recipe, rules: Rules) -> SearchNetworkFits:
+    inits = initial_networks(recipe)
+    return {name: search_network_fit(name, recipe, rules, inits) for name in names}
+
+
 def search_network_fit(
     name: str, recipe: Recipe, rules: Rules, inits: tuple[str, str]
 ) -> Callable[[list[Path]], Fit]:
@@ -344,32 +359,39 @@ def search_network_fit(
     return partial(Fit, task, config, net=search_network_layers(init, task, config, rules))
 
 
-def rounds(
-    folder: Path, recipe: Recipe, search_networks: tuple[str, str], own: tuple[str, str]
-) -> list[HandsStage]:
-    """The rounds of search, each with the policy of the round before.
+def hands_to_begin_with(first: HandsStage) -> HandsStage:
+    """The hands of the value and the belief network: of self-play, or those of the first round."""
+    count = first.recipe.hands
+    if not count:
+        return first
+    return replace(first, kind="hands", folder="hands", count=count, policy="")
 
-    The search of the first round uses `search_networks`, that of the others the recipe's `own`.
-    """
+
+def search_round(
+    folder: Path, recipe: Recipe, number: int, count: int, policy: str, suffix: str = ""
+) -> HandsStage:
+    """A round of search with the policy of the round before, a path; it makes `policy` + suffix."""
+    own = str(folder / "value"), str(folder / "belief")
+    seed = recipe.seed + (number - 1) * ROUND_SEED_STEP
+    return HandsStage(
+        kind="search_targets",
+        count=count,
+        folder=f"search_targets{suffix}",
+        recipe=msgspec.structs.replace(recipe, train="", policy=policy, seed=seed),
+        search_networks=own if recipe.hands or number > 1 else initial_networks(recipe),
+        policy=f"policy{suffix}",
+    )
+
+
+def rounds(folder: Path, recipe: Recipe) -> list[HandsStage]:
+    """The rounds of search, each with the policy of the round before."""
     stages: list[HandsStage] = []
-    if recipe.train:
-        recipe = msgspec.structs.replace(recipe, train="", policy=str(folder / FIRST_POLICY))
+    policy = str(folder / FIRST_POLICY) if recipe.train else recipe.policy
     last = len(recipe.target_hands)
     for number, count in enumerate(recipe.target_hands, 1):
         suffix = "" if number == last else f"-{number}"
-        policy = f"policy{suffix}"
-        stages.append(
-            HandsStage(
-                kind="search_targets",
-                count=count,
-                folder=f"search_targets{suffix}",
-                recipe=recipe,
-                search_networks=search_networks,
-                policy=policy,
-            )
-        )
-        search_networks, seed = own, recipe.seed + ROUND_SEED_STEP
-        recipe = msgspec.structs.replace(recipe, policy=str(folder / policy), seed=seed)
+        stages.append(search_round(folder, recipe, number, count, policy, suffix))
+        policy = str(folder / stages[-1].policy)
     return stages
 
 

@@ -20,19 +20,20 @@ from safetensors import safe_open
 from safetensors.numpy import save
 from torch import Tensor, nn
 
-from ...agents.checkpoints import WEIGHTS, write_checkpoint
-from ...agents.checkpoints.schema import SearchNetworkCard, SearchNetworkKind
-from ...common.files import write_file
-from ...common.signals import UNSTABLE, RunStopped
-from ...common.typing import Array, Arrays
-from ...engine.rules import Rules
-from ..rollout.networks import MLP
-from ..rollout.tensor_state import (
+from german_whist.agents.checkpoints import WEIGHTS, write_checkpoint
+from german_whist.agents.checkpoints.schema import SearchNetworkCard, SearchNetworkKind
+from german_whist.common.files import write_file
+from german_whist.common.signals import UNSTABLE, RunStopped
+from german_whist.common.typing import Array, Arrays
+from german_whist.engine.rules import Rules
+from german_whist.training.rollout.networks import MLP
+from german_whist.training.rollout.tensor_state import (
     module_arrays,
     optimizer_arrays,
     restore_module,
     restore_optimizer,
 )
+
 from .recipe import Recipe, command_of
 
 _MIXED_FILES = 4

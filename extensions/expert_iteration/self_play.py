@@ -16,29 +16,29 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...agents.networks.mlp import MLPWeights
-from ...agents.networks.policy import (
+from german_whist.agents.networks.mlp import MLPWeights
+from german_whist.agents.networks.policy import (
     PolicyBuffers,
     PolicyNet,
     encode_policy_input,
     new_policy_buffers,
 )
-from ...agents.networks.value import MAX_TRICKS
-from ...agents.sampling import masked_argmax
-from ...common.jit.compiler import jit
-from ...common.typing import Array
-from ...engine.bitset import ONE, nth_lowest, popcount
-from ...engine.cards import N_CARDS
-from ...engine.dtypes import GAME
-from ...engine.endgame import Scratch, Tablebase, load_tablebase, new_scratch, solve
-from ...engine.endgame.index import MAX_CARDS
-from ...engine.observation.suit_order import real_action
-from ...engine.play import Record, deal_numbered, legal, play, row, set_up
-from ...engine.rng import hash_with, random_below, random_fraction, stream_state
-from ...engine.rules import Rules
-from ...engine.view import write_position
-from ..rollout.networks import MLP
-from ..rollout.precision import has_bfloat16
+from german_whist.agents.networks.value import MAX_TRICKS
+from german_whist.agents.sampling import masked_argmax
+from german_whist.common.jit.compiler import jit
+from german_whist.common.typing import Array
+from german_whist.engine.bitset import ONE, nth_lowest, popcount
+from german_whist.engine.cards import N_CARDS
+from german_whist.engine.dtypes import GAME
+from german_whist.engine.endgame import Scratch, Tablebase, load_tablebase, new_scratch, solve
+from german_whist.engine.endgame.index import MAX_CARDS
+from german_whist.engine.observation.suit_order import real_action
+from german_whist.engine.play import Record, deal_numbered, legal, play, row, set_up
+from german_whist.engine.rng import hash_with, random_below, random_fraction, stream_state
+from german_whist.engine.rules import Rules
+from german_whist.engine.view import write_position
+from german_whist.training.rollout.networks import MLP
+from german_whist.training.rollout.precision import has_bfloat16
 
 MAX_PLAYS = 2 * MAX_TRICKS
 BF16_ONE = np.int16(0x3F80)

@@ -22,7 +22,12 @@ from german_whist.agents.checkpoints import (
     read_checkpoint,
     read_search_network_card,
 )
-from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS, FIRST_WEIGHTS
+from german_whist.agents.checkpoints.bundled import (
+    BELIEF_WEIGHTS,
+    CLASSIC_WEIGHTS,
+    FAMILY_WEIGHTS,
+    FIRST_WEIGHTS,
+)
 from german_whist.agents.networks.belief import read_belief_network
 from german_whist.agents.networks.policy import NetworkAgent, policy_net
 from german_whist.agents.networks.value import read_value_network
@@ -35,29 +40,29 @@ from german_whist.engine.dtypes import VIEW
 from german_whist.engine.endgame import value
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import View
-from german_whist.training.api import resume, train
-from german_whist.training.expert_iteration import fitting
-from german_whist.training.expert_iteration.fitting import (
+from german_whist.expert_iteration import fitting
+from german_whist.expert_iteration.fitting import (
     Fit,
     FitConfig,
     is_fitted,
     write_search_network,
 )
-from german_whist.training.expert_iteration.pipeline import (
+from german_whist.expert_iteration.pipeline import (
     MINUTES,
     first_training,
     rounds,
     run_expert_iteration,
 )
-from german_whist.training.expert_iteration.recipe import Recipe, command_of, load_recipe
-from german_whist.training.expert_iteration.search_targets import SearchPlayers, play_with_targets
-from german_whist.training.expert_iteration.self_play import PolicyPlayers
-from german_whist.training.expert_iteration.value import ValueTask
-from german_whist.training.expert_iteration.workers import (
+from german_whist.expert_iteration.recipe import Recipe, command_of, load_recipe
+from german_whist.expert_iteration.search_targets import SearchPlayers, play_with_targets
+from german_whist.expert_iteration.self_play import PolicyPlayers
+from german_whist.expert_iteration.value import ValueTask
+from german_whist.expert_iteration.workers import (
     HandsFile,
     Networks,
     make_player,
 )
+from german_whist.training.api import resume, train
 from german_whist.training.folder import settings_of
 
 CLASSIC = load_rules("classic")
@@ -349,10 +354,12 @@ def test_recipe_begins_with_a_training_and_has_rounds(tmp_path: Path) -> None:
 
 
 def test_each_round_is_played_by_the_policy_before() -> None:
-    initial, own = ("a", "b"), ("c", "d")
-    recipe = load_recipe("round", ["target_hands=2,3,4", "seed=5", "policy=p"])
-    stages = rounds(Path("f"), recipe, initial, own)
+    recipe = load_recipe("round", ["target_hands=2,3,4", "seed=5", "policy=p", "value_init=v"])
+    stages = rounds(Path("f"), recipe)
+    initial, own = ("v", str(BELIEF_WEIGHTS)), ("f/value", "f/belief")
     assert [stage.search_networks for stage in stages] == [initial, own, own]
+    first = rounds(Path("f"), load_recipe("round", ["hands=9"]))[0]
+    assert first.search_networks == own
     names = ["search_targets-1", "search_targets-2", "search_targets"]
     assert [stage.folder for stage in stages] == names
     assert [stage.recipe.policy for stage in stages] == ["p", "f/policy-1", "f/policy-2"]
@@ -460,7 +467,7 @@ def test_death_of_all_workers_says_how_to_resume(
     def nobody(*_: object, **__: object) -> Any:
         raise WorkersLost("3 worker processes in a row died")
 
-    monkeypatch.setattr("german_whist.training.expert_iteration.pipeline.Executor", nobody)
+    monkeypatch.setattr("german_whist.expert_iteration.pipeline.Executor", nobody)
     words = ["expert-iteration", "quick", "hands=8", "--folder", str(tmp_path), "--workers", "2"]
     assert main(words) == 1
     message = "in a row died; the files that are there stay, and the same command"

@@ -17,23 +17,29 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...agents.networks.mlp import MLPWeights
-from ...agents.networks.policy import PolicyNet, new_policy_buffers
-from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, outcome_payoffs, write_value_inputs
-from ...agents.search.base import UNLIKELY_FOR_TARGETS, SearchAgent
-from ...agents.search.leaf_values import ending_value, solve_last_trick
-from ...common.jit.compiler import allocates, jit
-from ...common.typing import Array
-from ...engine.bitset import NO_CARDS, ONE, lowest
-from ...engine.cards import N_CARDS
-from ...engine.dtypes import FOLLOW, GAME, VIEW
-from ...engine.endgame import Scratch, Tablebase
-from ...engine.endgame.index import MAX_CARDS
-from ...engine.observation.suit_order import real_action
-from ...engine.play import legal, play, row, stock_left
-from ...engine.rng import stream_state
-from ...engine.rules import Rules
-from ...engine.view import write_views
+from german_whist.agents.networks.mlp import MLPWeights
+from german_whist.agents.networks.policy import PolicyNet, new_policy_buffers
+from german_whist.agents.networks.value import (
+    INPUTS,
+    MAX_VALUE_INPUTS,
+    outcome_payoffs,
+    write_value_inputs,
+)
+from german_whist.agents.search.base import UNLIKELY_FOR_TARGETS, SearchAgent
+from german_whist.agents.search.leaf_values import ending_value, solve_last_trick
+from german_whist.common.jit.compiler import allocates, jit
+from german_whist.common.typing import Array
+from german_whist.engine.bitset import NO_CARDS, ONE, lowest
+from german_whist.engine.cards import N_CARDS
+from german_whist.engine.dtypes import FOLLOW, GAME, VIEW
+from german_whist.engine.endgame import Scratch, Tablebase
+from german_whist.engine.endgame.index import MAX_CARDS
+from german_whist.engine.observation.suit_order import real_action
+from german_whist.engine.play import legal, play, row, stock_left
+from german_whist.engine.rng import stream_state
+from german_whist.engine.rules import Rules
+from german_whist.engine.view import write_views
+
 from .self_play import (
     BF16_ONE,
     MAX_PLAYS,

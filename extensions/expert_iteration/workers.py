@@ -15,13 +15,14 @@ import msgspec
 import numpy as np
 import torch
 
-from ...agents.base import CannotPlay
-from ...agents.checkpoints import read_checkpoint, resolve_rules, specialize_checkpoint
-from ...agents.checkpoints.bundled import CHAMPION, network_for
-from ...agents.networks.policy import policy_net
-from ...agents.networks.value import read_value_network
-from ...agents.search.thinker import ThinkerAgent
-from ...common.typing import Array
+from german_whist.agents.base import CannotPlay
+from german_whist.agents.checkpoints import read_checkpoint, resolve_rules, specialize_checkpoint
+from german_whist.agents.checkpoints.bundled import CHAMPION, network_for
+from german_whist.agents.networks.policy import policy_net
+from german_whist.agents.networks.value import read_value_network
+from german_whist.agents.search.thinker import ThinkerAgent
+from german_whist.common.typing import Array
+
 from .recipe import Recipe
 from .search_targets import LookaheadPlayers, SearchPlayers, play_with_targets
 from .self_play import PolicyPlayers

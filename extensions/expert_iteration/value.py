@@ -15,12 +15,18 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...agents.networks.value import INPUTS, MAX_VALUE_INPUTS, N_OUTCOMES, write_value_inputs
-from ...common.jit.compiler import jit
-from ...common.typing import Array
-from ...engine.dtypes import GAME
-from ...engine.play import play, row
-from ...engine.rules import Rules
+from german_whist.agents.networks.value import (
+    INPUTS,
+    MAX_VALUE_INPUTS,
+    N_OUTCOMES,
+    write_value_inputs,
+)
+from german_whist.common.jit.compiler import jit
+from german_whist.common.typing import Array
+from german_whist.engine.dtypes import GAME
+from german_whist.engine.play import play, row
+from german_whist.engine.rules import Rules
+
 from .self_play import BF16_ONE, bfloat16_inputs, deal_again, evaluate_network, without_targets
 
 
