@@ -84,12 +84,12 @@ def _lines(view: View) -> Iterator[str]:
     if view.stock_left:
         upcards = text_of(view.upcards) or "none"
         yield f"Stock: {view.stock_left} cards; face up: {upcards}."
-    yield f"Your hand: {_by_suit(view.hand)}."
+    yield f"Your hand: {by_suit(view.hand)}."
     yield from _opponent_lines(view)
     yield from _decision_lines(view)
 
 
-def _by_suit(cards: Iterable[Card]) -> str:
+def by_suit(cards: Iterable[Card]) -> str:
     """`clubs A K 3; hearts 7`."""
     suits = (
         f"{SUIT_NAMES[suit]} {' '.join(RANKS[card.rank] for card in reversed([*group]))}"
@@ -107,7 +107,7 @@ def _exchange_lines(view: View) -> Iterator[str]:
         if took is not None:
             yield f"{who} {'took the blind hand' if took else 'kept the hand dealt'}."
     if view.laid_away:
-        yield f"Known to be out of play: {_by_suit(view.laid_away)}."
+        yield f"Known to be out of play: {by_suit(view.laid_away)}."
 
 
 def _trick_lines(view: View) -> Iterator[str]:
@@ -139,13 +139,13 @@ def _trick_lines(view: View) -> Iterator[str]:
 def _opponent_lines(view: View) -> Iterator[str]:
     size = view.opponent_hand_size
     if view.open:
-        yield f"The opponent's hand: {_by_suit(view.known_opponent_cards)}."
+        yield f"The opponent's hand: {by_suit(view.known_opponent_cards)}."
         return
     known = text_of(view.opponent_known) or "none"
     yield f"The opponent holds {size} cards; known of them: {known}."
     for suit, drawn in view.void_draws.items():
         yield f"The opponent had no {SUIT_NAMES[suit]}; unseen cards drawn since then: {drawn}."
-    yield f"Unseen, with the opponent, in the stock or out of play: {_by_suit(view.unseen)}."
+    yield f"Unseen, with the opponent, in the stock or out of play: {by_suit(view.unseen)}."
 
 
 def _decision_lines(view: View) -> Iterator[str]:

@@ -11,9 +11,9 @@ import gymnasium
 from ...common.suggestions import not_installed
 from ...engine.checks import checked_choice
 from ...engine.game import Game
+from ...engine.text.position import by_suit, position_text
 from .scene import scene_of
 from .shapes import Scene
-from .text import text_table
 
 if TYPE_CHECKING:
     from .window import Window
@@ -67,7 +67,9 @@ class Painter:
         view = game.view(seat)
         other_hand = game.hands[1 - seat] if open_hands else None
         if self.mode == "ansi":
-            return text_table(view, other_hand=other_hand, names=names)
+            # The text that language models read; an open hand follows it.
+            shown = "" if other_hand is None else f"The opponent's hand: {by_suit(other_hand)}.\n"
+            return f"{position_text(view)}\n{shown}"
         return self.draw(scene_of(view, other_hand=other_hand, names=names))
 
     def draw(self, scene: Scene) -> RenderFrame:

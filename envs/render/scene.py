@@ -77,7 +77,7 @@ def _exchange(items: list[Item], view: View) -> None:
         items.append(under_card(at, y, "turned up"))
 
 
-def exchange_text(view: View, at: int) -> str:
+def _exchange_text(view: View, at: int) -> str:
     """A player's choice in the exchange: `kept`, `took a blind hand`, or empty before it."""
     took = view.exchanged[at]
     return "" if took is None else "took a blind hand" if took else "kept"
@@ -134,7 +134,7 @@ def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
         name = names[at]
         if view.i_deal == own:
             name += " (dealer)"
-        if exchange := exchange_text(view, at):
+        if exchange := _exchange_text(view, at):
             name += f", {exchange}"
         to_move = view.to_move if own else view.phase != "over" and not view.to_move
         if to_move:
@@ -149,7 +149,7 @@ def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
         score = _score(view, at)
         items.append(Text(WIDTH - _MARGIN, y, score, 19, INK, anchor="end", bold=True))
     if view.phase == "over":
-        result = result_text(view, names)
+        result = _result_text(view, names)
         items.append(Text(WIDTH / 2, HEIGHT - 30, result, 20, GOLD, bold=True))
 
 
@@ -160,7 +160,7 @@ def _score(view: View, at: int) -> str:
     return score
 
 
-def result_text(view: View, names: tuple[str, str]) -> str:
+def _result_text(view: View, names: tuple[str, str]) -> str:
     """The result of a hand as text."""
     own_tricks, opponent_tricks = view.counting_tricks
     rules = view.rules.array()

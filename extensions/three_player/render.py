@@ -26,7 +26,6 @@ from german_whist.envs.render.shapes import (
     table_background,
     tricks_text,
 )
-from german_whist.envs.render.text import shown_cards
 
 from .game import DRAW_TRICKS, DUMMY, HAND, PLAYERS, ThreeView, relative_seat
 
@@ -165,7 +164,7 @@ def text_of_three(view: ThreeView, hands: Hands | None = None) -> str:
     seats = _seats(view, hands)
     lines = [f"{_stage(view)}, trumps {SUIT_NAMES[view.trump]} {SUIT_SYMBOLS[view.trump]}"]
     for seat in seats:
-        cards = shown_cards(seat.cards) + " ??" * seat.hidden
+        cards = " ".join(f"{card.symbol:>3}" for card in seat.cards) + " ??" * seat.hidden
         notes = f"  ({', '.join(seat.notes)})" if seat.notes else ""
         mark = ">" if seat.to_play else " "
         lines.append(f"{mark} {seat.name:<9} [{seat.tricks}]  {cards}{notes}".rstrip())

@@ -13,13 +13,12 @@ import pytest
 from walks import lies_inside, render_test
 
 from german_whist import Game, german_whist_v0
-from german_whist.engine.cards import CARDS
+from german_whist.engine.text.position import by_suit, position_text
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.render.modes import Painter
 from german_whist.envs.render.raster import image_of
 from german_whist.envs.render.scene import WIDTH, scene_of
 from german_whist.envs.render.shapes import Box, Item, Scene, Shape
-from german_whist.envs.render.text import text_table
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import ODD
 
@@ -84,13 +83,14 @@ def test_picture_shows_only_what_the_seat_knows() -> None:
     assert faces(seen, 200, 400) == len(view.upcards) + 2
 
 
-def test_text_shows_cards_with_their_symbols_and_hides_the_rest() -> None:
+def test_text_is_that_of_language_models_and_opens_a_hand_on_request() -> None:
     game = Game("classic", seed=2)
-    text = Painter("ansi").paint(game, 0, ("me", "you"), open_hands=False)
-    assert all(card.symbol in text for card in game.hands[0])
-    hidden = [card for card in CARDS if card in game.hands[1] or card in game.stock[1:]]
-    assert not any(f" {card.symbol}" in text for card in hidden)
-    assert text.count("??") == 13
+    text, opened = (
+        Painter("ansi").paint(game, 0, ("me", "you"), open_hands=open_hands)
+        for open_hands in (False, True)
+    )
+    assert text == position_text(game.view(0)) + "\n"
+    assert opened.removeprefix(text) == f"The opponent's hand: {by_suit(game.hands[1])}.\n"
 
 
 def test_environments_show_the_view_of_the_player_to_move() -> None:
@@ -105,13 +105,10 @@ def test_environments_show_the_view_of_the_player_to_move() -> None:
     for _ in range(4):
         mover = env.agent_selection
         movers.add(mover)
-        other = "player_0" if mover == "player_1" else "player_1"
-        assert env.render() == text_table(env.view(mover), names=(mover, other))
-        assert of_one.render() == text_table(
-            of_one.view("player_1"), names=("player_1", "player_0")
-        )
-        assert "??" in env.render()
-        assert "??" not in opened.render()
+        assert env.render() == position_text(env.view(mover)) + "\n"
+        assert of_one.render() == position_text(of_one.view("player_1")) + "\n"
+        assert "The opponent's hand" not in env.render()
+        assert "The opponent's hand" in opened.render()
         for each in envs:
             each.step(int(each.last()[0]["action_mask"].argmax()))
     assert len(movers) == 2
