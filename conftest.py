@@ -124,7 +124,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_child_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command of the table lets a child compile, from then on, whatever comes of it."""
+    """A command may let a child compile, from then on, whatever comes of it."""
     monkeypatch.setattr(compiler, "_child_compiler", None)
 
 

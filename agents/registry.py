@@ -107,23 +107,6 @@ _built_in(
     "ismcts:5ms",
 )
 _built_in(
-    "easy",
-    "search.levels:Easy",
-    about="rules of thumb and a short memory",
-    endgame=OWN_POLICY,
-)
-_built_in(
-    "medium",
-    "search.levels:Medium",
-    about="a careful player who forgets",
-    endgame=OWN_POLICY,
-)
-_built_in(
-    "hard",
-    "search.levels:hard",
-    about="search and a perfect memory",
-)
-_built_in(
     "champion",
     "search.champion:Champion",
     about="the trained network that comes with the package",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .measure import Row, machine, table
 
-SUITES = ("engine", "endgame", "envs", "agents", "arena", "training", "table", "ranks", "gpu")
+SUITES = ("engine", "endgame", "envs", "agents", "arena", "training", "ranks", "gpu")
 
 
 def main() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import re
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -33,6 +34,13 @@ class Entry:
     """The name with its parameters, for help texts."""
     note: str = ""
     """A remark beside `about`, for help texts."""
+
+    def described(self) -> Entry:
+        """The entry with a description; one of an entry point says it in its docstring."""
+        if self.about:
+            return self
+        text = inspect.getdoc(load_source(self.source)) or f"from {self.source}"
+        return replace(self, about=text.partition("\n")[0].rstrip("."))
 
     @property
     def needs_more(self) -> bool:
@@ -74,9 +82,7 @@ class Registry:
         """All entries, including those of entry points."""
         entries = dict(self._builtin)
         for point in installed(self.group):
-            entries.setdefault(
-                point.name, Entry(point.name, point.value, f"from {point.value}", point.name)
-            )
+            entries.setdefault(point.name, Entry(point.name, point.value, "", point.name))
         return entries
 
     def get(self, name: str) -> Entry | None:

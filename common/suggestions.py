@@ -10,18 +10,18 @@ _MAX_SUGGESTIONS, _CUTOFF = 2, 0.5
 _INSTALL_PAGE = "docs/guide/start.md"
 
 
-def not_installed(purpose: str, module: str | None, extra: str) -> str:
+def not_installed(purpose: str, module: str | None, extra: str, page: str = _INSTALL_PAGE) -> str:
     """Error sentence for a missing optional dependency: what needs it, and the extra with it."""
     package = (module or "").partition(".")[0]
-    return f"{purpose} needs {package}, which is not installed: {install_hint(extra)}"
+    return f"{purpose} needs {package}, which is not installed: {install_hint(extra, page)}"
 
 
-def install_hint(extra: str) -> str:
+def install_hint(extra: str, page: str = _INSTALL_PAGE) -> str:
     """Command that installs an extra, and the page about it.
 
     The command names no package of an index: none is published there.
     """
-    return f'pip install ".[{extra}]" in a clone of the repository ({_INSTALL_PAGE})'
+    return f'pip install ".[{extra}]" in a clone of the repository ({page})'
 
 
 def type_phrase(value: object) -> str:

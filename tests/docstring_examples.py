@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 EXAMPLE = re.compile(r"^ *>>> ", re.MULTILINE)
-NO_MODULES = {"tests", "examples", "docs"}
+NO_MODULES = {"tests", "examples", "docs", "benchmarks"}
 """Folders in those of extensions."""
 
 

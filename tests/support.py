@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from german_whist.agents import Agent, agent_key, decision_streams
 from german_whist.engine.dtypes import (
     MAX_TRICKS,
     NO_CARD,
@@ -253,6 +254,27 @@ def random_hand(rules: Any = "classic", seed: int = 1, **meta: Any) -> GameRecor
 
 
 # -- players, to get into every corner of the game
+
+
+def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tuple[Any, Any]:
+    """Play `n` hands; returns counting tricks and pays of seat 0."""
+    games = dealt(rules, n, seed=seed)
+    unfinished = np.arange(n)
+    rewards, over = np.zeros(n), np.zeros(n, bool)
+    while len(unfinished):
+        turns = games.batch.games["turn"][unfinished]
+        for seat in (0, 1):
+            indices = unfinished[turns == seat]
+            if len(indices):
+                views = games.views(indices=indices)
+                deals = games.batch.games["number"][indices]
+                rng = decision_streams(agent_key(seed), deals, views)
+                step = games.step(agents[seat].act(views, rng), indices)
+                rewards[indices] += step.rewards[indices, 0]
+                over[indices] = step.ended[indices]
+        unfinished = unfinished[~over[unfinished]]
+    return games.batch.results["tricks"].copy(), rewards
+
 
 STYLES = ("any", "high", "low", "hoard", "squander", "shorten")
 

@@ -9,10 +9,11 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext, redirect_stderr, redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
+from command_output import finishes_without_a_reader, prints_everything
 
 from german_whist.cli import COMMANDS, main
 from german_whist.common.console import DEBUG, lasting_streams
@@ -148,9 +149,9 @@ def test_a_signal_ends_a_command_though_a_compiler_swallows_it(
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("", "german-whist: name a command: table, play,"),
+        ("", "german-whist: name a command: rules, "),
         ("evalute", "german-whist: 'evalute' is not a command; did you mean 'evaluate'?"),
-        ("nothing-near", "is not a command; there are table, play, replay"),
+        ("nothing-near", "is not a command; there are rules, "),
         ("agents x", "'x' is a word too many"),
         ("evaluate champion --agianst random", "no option --agianst; did you mean '--against"),
         ("evaluate '' --against random", "the name of an agent is empty"),
@@ -163,7 +164,6 @@ def test_a_signal_ends_a_command_though_a_compiler_swallows_it(
         ("tablebase biuld", "'biuld' is not known; did you mean 'build'?"),
         ("tablebase build --cards many", "--cards: 'many' is not a whole number"),
         (f"tablebase build --cards {'9' * 5000}", "999...' is not a whole number of at most"),
-        ("replay x --seat bth", "--seat: 'bth' is not known; did you mean 'both'?"),
         ("evaluate random", "the opponents are missing: name them after --against"),
         ("train quick --seed 3", "settings have no dashes: write seed=3"),
         ("train quick --save-every=3", "write save_every=3"),
@@ -199,39 +199,23 @@ def files(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def run_unread(*words: str) -> int:
-    reading, writing = os.pipe()
-    os.close(reading)
-    with open(writing, "w") as unread, redirect_stdout(unread), redirect_stderr(unread):
-        return main(words)
-
-
 @pytest.mark.parametrize(
     ("words", "left"),
     [
-        ("replay hands.jsonl", ""),
-        ("replay hands.jsonl --html hand.html", "hand.html"),
         ("export champion", "champion.onnx"),
         ("endgame AS_KS_2H QS_JS_3H --trump H", ""),
-        ("analyse hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),
         ("exploitability random --rules tiny.yaml", ""),
-        ("play random --plain --seed 1", "data/table.sqlite3"),
         ("evaluate random --against random --hands 4 --json run.json", "run.json"),
         ("ladder random threshold --hands 4 --html run.html", "run.html"),
     ],
 )
 @posix
 def test_commands_finish_without_a_reader(words: str, left: str, files: Path) -> None:
-    assert run_unread(*(word.replace("_", " ") for word in words.split())) == 0
-    assert (files / left).exists()
+    finishes_without_a_reader(words, files / left)
 
 
 PRINTING_COMMANDS = (
-    "replay hands.jsonl",
-    "replay hands.jsonl --list",
     "exploitability random --rules tiny.yaml",
-    "play random --plain --seed 1",
-    "analyse hands.jsonl --search flat-mc:2",
     "ladder random-exact threshold counting --hands 20",
 )
 
@@ -243,10 +227,4 @@ PRINTING_COMMANDS = (
 )
 @posix
 def test_every_encoding_prints_all_of_a_command(words: str, encoding: str, files: Path) -> None:
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
-    with redirect_stdout(out), redirect_stderr(err):
-        assert main(words.split()) == 0
-    printed, errors = (stream.buffer.getvalue() for stream in (out, err))
-    assert b"Error" not in errors
-    assert printed.decode(encoding).strip()
-    assert b"?" * 2 not in printed
+    prints_everything(words, encoding)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import pytest
-
-from german_whist.cli import main
+from command_output import gets_one_sentence, lines_of, write_files
 
 FILES: dict[str, str | bytes] = {
     "file": "text",
@@ -115,29 +113,6 @@ WRONG_ARGUMENTS = {
     ),
     "agents": ("x", "--x"),
     "rules": ("--yaml", "a b", *RULES),
-    "replay": (
-        "",
-        "missing",
-        "folder",
-        "empty",
-        "''",
-        "file --hand x",
-        "file --list --analyse",
-        "file --search x",
-        "file --network x",
-        "file --hand 1 --list",
-        *(f"file --html {path}" for path in ("/", "folder", "''", "file/x")),
-    ),
-    "puzzles": (
-        "",
-        "x",
-        "grade --out nofile.jsonl",
-        "make --endgames 0 --foreplay 0",
-        "make --seed -1",
-        "make --endgames -1",
-        "make --foreplay x",
-        "make --rules x",
-    ),
     "tablebase": (
         "",
         "x",
@@ -192,26 +167,6 @@ WRONG_ARGUMENTS = {
         "a",
         "threshold",
     ),
-    "play": (
-        "human",
-        "--watch human",
-        "--match 0",
-        "--match x",
-        "--best-of 2",
-        "--match 3 --best-of 3",
-        "--seed -1",
-        f"--seed {2**64}",
-        "--export x.txt",
-        "--export ''",
-        "--export file/x.csv",
-        "--data file",
-        "--watch missing",
-        "''",
-        "missing",
-        "--rules ''",
-        "--rules missing.yaml",
-    ),
-    "table": ("--port -1", "--port 70000", "--port x", "missing", "--port 0 --data file"),
     "train": (
         "",
         "''",
@@ -241,37 +196,15 @@ WRONG_ARGUMENTS = {
         "--run",
     ),
 }
-LINES = [
-    f"{command} {words}".strip()
-    for command, several in WRONG_ARGUMENTS.items()
-    for words in several
-]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("bad")
-    for name, content in FILES.items():
-        path = folder / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    for name in ("folder", "folder.yaml", "data"):
-        (folder / name).mkdir()
+    write_files(folder, FILES)
     return folder
 
 
-@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("line", lines_of(WRONG_ARGUMENTS))
 def test_wrong_arguments_get_one_sentence(line: str, folder: Path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("GERMAN_WHIST_DATA", str(folder / "data"))
-    before = sorted(folder.iterdir())
-    words = shlex.split(line)
-    status = main(words)
-    found = capsys.readouterr()
-    *others, message = found.err.splitlines()
-    assert status == 2, found
-    assert message.startswith(f"german-whist {words[0]}: "), found
-    assert all("is left out" in each or "compiling" in each for each in others), found
-    assert "[Errno" not in message
-    assert "fault of the program" not in message
-    assert found.out == ""
-    assert sorted(folder.iterdir()) == before
+    gets_one_sentence(line, folder, monkeypatch, capsys)

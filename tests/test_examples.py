@@ -31,7 +31,6 @@ RUNS = {
     "language_model --rules draft": (["--costs", "exact", "--hands", "2"], "answers refused", ()),
     "language_model --rules humbug": (["--costs", "exact", "--hands", "2"], "answers refused", ()),
     "own_agent": (["--hands", "60"], "saver against random-exact", ()),
-    "analyse_hand": (["--search", "flat-mc:20"], "decisions that mattered", ("hand.png",)),
 }
 NOTEBOOK = EXAMPLES / "quickstart.ipynb"
 BUDGET = "DECISIONS, HANDS = 6_000_000, 4_000"

@@ -21,7 +21,7 @@ each_extension = pytest.mark.parametrize("folder", EXTENSIONS, ids=lambda folder
 
 def modules_of(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*.py"):
-        if path.relative_to(folder).parts[0] not in ("tests", "examples", "docs"):
+        if path.relative_to(folder).parts[0] not in ("tests", "examples", "docs", "benchmarks"):
             yield path
 
 

@@ -57,7 +57,6 @@ NEEDS = {
         "sweep",
         "from german_whist.training.experiments.search_space import import_optuna\nimport_optuna()",
     ),
-    "the table in the browser needs uvicorn": ("table", CLI.format(words=["table"])),
     "--on ray needs ray": (
         "ray",
         CLI.format(words=["evaluate", "random", "--against", "threshold", "--on", "ray"]),
@@ -84,10 +83,8 @@ HIDDEN = [
     "ray",
     "sb3_contrib",
     "stable_baselines3",
-    "starlette",
     "tensorboard",
     "torch",
-    "uvicorn",
 ]
 PROGRAM = """
 import contextlib, io, json, sys

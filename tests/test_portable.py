@@ -26,8 +26,6 @@ import german_whist
 for module in pkgutil.walk_packages(german_whist.__path__, "german_whist."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-from german_whist.table.terminal.keyboard import has_keys
-assert not has_keys()
 """
 
 
@@ -55,13 +53,6 @@ def command(folder: Path, *words: str, typed: str = "") -> str:
 @pytest.mark.thorough
 def test_every_module_is_imported(tmp_path) -> None:
     portable(tmp_path, "-c", EVERY_MODULE)
-
-
-def test_a_card_is_played_in_lines(tmp_path) -> None:
-    words = "play easy --fast --new --seed 4 --data data"
-    told = command(tmp_path, *words.split(), typed="AS\n")
-    assert "You lead A♠." in told
-    assert "The table is kept as it is" in told
 
 
 @pytest.mark.thorough

@@ -234,8 +234,8 @@ def test_readme_commands_need_no_variable() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for page in (text, (ROOT / "docs" / "guide" / "start.md").read_text(encoding="utf-8")):
         commands = re.findall(r"^(?:uv )?pip install .*", page, re.MULTILINE)
-        assert commands[0] == 'pip install ".[train,table]"'
-        assert 'uv pip install --torch-backend=cpu ".[train,table]"' in page
+        assert commands[0] == 'pip install ".[train]"'
+        assert 'uv pip install --torch-backend=cpu ".[train]"' in page
         assert "$" not in "".join(commands)
     for target in re.findall(r"^make (\w+)$", text, re.MULTILINE):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)

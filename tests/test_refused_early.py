@@ -46,16 +46,6 @@ def test_commands_refuse_before_an_agent_is_made(
     assert message in capsys.readouterr().err
 
 
-def test_analysis_refuses_unknown_networks_before_its_search_is_made(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = "evaluate random --against threshold --hands 2 --records hands.jsonl"
-    assert main(words.split()) == 0
-    assert main(f"replay hands.jsonl --search {MADE} --network nosuch".split()) == 2
-    assert "'nosuch' is not an agent" in capsys.readouterr().err
-
-
 def test_records_that_are_no_function_are_refused_before_play() -> None:
     with pytest.raises(TypeError, match=r"^records is 'hands.jsonl': give a function that takes"):
         evaluate(MADE, "random", records="hands.jsonl")  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ def built(site: ModuleType, tmp_path_factory) -> Path:
 
 def test_site_keeps_option_dashes_and_searches_offline(built: Path) -> None:
     commands = built / "reference" / "commands.html"
-    assert "--host names an address" in commands.read_text(encoding="utf-8")
+    assert "with --match (default" in commands.read_text(encoding="utf-8")
     page = (built / "search.html").read_text(encoding="utf-8")
     assert 'src="searchindex.js"' in page
     assert (built / "searchindex.js").read_text(encoding="utf-8").startswith("Search.setIndex(")

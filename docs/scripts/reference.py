@@ -19,7 +19,7 @@ from german_whist.common.markup import markdown_table
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "german_whist"
 # Of extensions and of what is behind the commands, only the modules are listed.
-LISTED_ONLY = ("table", "commands", "configs", *(folder.name for folder in extension_pages.FOLDERS))
+LISTED_ONLY = ("commands", "configs", *(folder.name for folder in extension_pages.FOLDERS))
 _WIDTH = 88
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -21,9 +20,6 @@ from german_whist.training.experiments.benchmark import load_results
 from german_whist.training.experiments.benchmark_report import EXPLOITABILITY, Result, other_ends
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT))  # the benchmarks are not installed
-from benchmarks import analyst  # noqa: E402
-
 PUBLISHED = ROOT / "configs" / "benchmark" / "published.jsonl"
 SPEED = ROOT / "benchmarks" / "results" / "speed.jsonl"
 OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
@@ -47,7 +43,6 @@ def tables() -> dict[str, str]:
         "published-means": published_means(published, decks),
         "changed-settings": changed_settings(published, others),
         "lowest-exploitability": lowest_exploitability(published, others, decks),
-        "analyst": analyst.report(read_lines(analyst.OUT)),
         "speed": speed(read_lines(SPEED)),
     }
 

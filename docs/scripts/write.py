@@ -20,7 +20,6 @@ from typing import Any
 import extension_pages
 import ladders
 import result_tables
-from message_types import message_types
 from msgspec import NODEFAULT, inspect, structs
 
 from german_whist.cli import COMMANDS, parser_of
@@ -365,7 +364,6 @@ def pages() -> dict[str, str]:
         "reference/observation.md": _observation_page(),
         "reference/rules.md": _rules_page(),
         "reference/settings.md": _settings_page(),
-        "../table/browser/messages.d.ts": message_types(),
     }
 
 

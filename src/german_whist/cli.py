@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "play": {
-        "table": "open a table in the browser: play, watch, replay",
-        "play": "play against any agent, in the terminal",
-        "replay": "show a hand from a file of records, and the value of its decisions",
-        "puzzles": "make puzzles for the table",
         "rules": "list the rule sets, or explain one in words",
     },
     "learn": {
@@ -53,7 +49,6 @@ GROUPS = {
         "evaluate": "evaluate an agent against others",
         "ladder": "rate agents by a round-robin tournament",
         "benchmark": "compare algorithms on several games and seeds",
-        "analyse": "compute what each player's decisions cost, over a file of records",
     },
     "set up": {
         "compile": "compile everything for this machine now",

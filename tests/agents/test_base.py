@@ -14,39 +14,17 @@ from german_whist.agents import (
     Agent,
     CannotPlay,
     Player,
-    agent_key,
     agent_names,
     as_agent,
-    decision_streams,
     make_agent,
     register_agent,
 )
 from german_whist.agents.registry import load_agent
 from german_whist.common.jit import compiler as compiled
 from german_whist.engine.rules import Match, Rules
-from support import ODD, dealt
+from support import ODD
 
 NAMES = ["random", "random-exact", "threshold"]
-
-
-def play_all(agents: tuple[Agent, Agent], rules: Any, n: int, seed: int) -> tuple[Any, Any]:
-    """Play `n` hands; returns counting tricks and pays of seat 0."""
-    games = dealt(rules, n, seed=seed)
-    unfinished = np.arange(n)
-    rewards, over = np.zeros(n), np.zeros(n, bool)
-    while len(unfinished):
-        turns = games.batch.games["turn"][unfinished]
-        for seat in (0, 1):
-            indices = unfinished[turns == seat]
-            if len(indices):
-                views = games.views(indices=indices)
-                deals = games.batch.games["number"][indices]
-                rng = decision_streams(agent_key(seed), deals, views)
-                step = games.step(agents[seat].act(views, rng), indices)
-                rewards[indices] += step.rewards[indices, 0]
-                over[indices] = step.ended[indices]
-        unfinished = unfinished[~over[unfinished]]
-    return games.batch.results["tricks"].copy(), rewards
 
 
 def test_the_open_end_of_a_race_is_perfect() -> None:
@@ -220,7 +198,7 @@ class Remembering:
         return super().act(views, rng)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("name", ["threshold", "counting", "upcard-value", "easy", "champion"])
+@pytest.mark.parametrize("name", ["threshold", "counting", "upcard-value", "champion"])
 def test_a_player_can_be_made_into_one_that_remembers(name: str, monkeypatch: Any) -> None:
     kind = type(make_agent(name))
     # As in a process where it is the first of its kind: it compiles by a call of its own.

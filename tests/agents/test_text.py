@@ -20,8 +20,6 @@ from german_whist.engine.rules import load_rules
 from german_whist.engine.text.position import position_text, prompt
 from german_whist.envs import GermanWhistEnv
 from german_whist.evaluation import EveryHandForfeited
-from german_whist.table.game.opponents import Opponents
-from german_whist.table.game.session import OPPONENT, Session, SessionSettings
 
 
 def last_legal(text: str) -> str:
@@ -210,43 +208,6 @@ def test_arena_records_keep_prompts_and_answers() -> None:
             game.play(action)
         assert next(asked, None) is None
         assert json.loads(record.to_line())["meta"] == record.meta
-
-
-def test_table_records_keep_prompts_and_answers() -> None:
-    settings = SessionSettings(
-        rules=Game("small-last").rules, opponent="test_text:last_legal", seed=4
-    )
-    session = Session(settings)
-    while session.turn is not None:
-        if session.turn == OPPONENT:
-            session.answer()
-        else:
-            session.play(session.view(0).legal()[0])
-    texts = session.records[0].meta["texts"]
-    assert len(texts) == session.game.rules.tricks
-    assert {each["seat"] for each in texts} == {OPPONENT}
-
-
-def test_texts_of_cards_taken_back_are_forgotten() -> None:
-    settings = SessionSettings(
-        rules=Game("small-last").rules, opponent="test_text:last_legal", seed=4
-    )
-    session = Session(settings)
-    while session.turn == OPPONENT:
-        session.answer()
-    kept = dict(session._texts)
-    session.play(session.view(0).legal()[0])
-    session.answer()
-    assert session._texts != kept
-    session.take_back()
-    assert session._texts == kept
-
-
-def test_each_table_has_its_own_agent_by_texts() -> None:
-    name, rules = "test_text:last_legal", Game("small-last").rules
-    opponents = Opponents([name])
-    assert opponents.make(name, rules, None) is not opponents.make(name, rules, None)
-    assert opponents.make("easy", rules, None) is opponents.make("easy", rules, None)
 
 
 def test_exact_endings_ask_no_questions() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_base import play_all
 
 from german_whist import Game
 from german_whist.agents import Agent, Player, make_agent
@@ -42,6 +41,7 @@ from german_whist.engine.endgame.solver import thread_scratch
 from german_whist.engine.observation.suit_order import trump_first_order
 from german_whist.engine.play import payoff_of_tricks, row
 from german_whist.engine.rules import load_rules
+from support import play_all
 
 
 @cache

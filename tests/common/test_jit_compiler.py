@@ -284,11 +284,7 @@ def test_core_packages_are_listed_in_the_order_of_imports() -> None:
     layers, *_ = re.findall(
         r"^layers = \[(.*?)\]", project.read_text(encoding="utf-8"), re.M | re.S
     )
-    core = [
-        layer
-        for layer in re.findall('"([a-z]+)"', layers)
-        if (ROOT / layer).is_dir() and layer != "table"
-    ]
+    core = [layer for layer in re.findall('"([a-z]+)"', layers) if (ROOT / layer).is_dir()]
     assert tuple(reversed(core)) == ("configs", *compiled.PACKAGES)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
+from agent_checks import plays_alike, views_and_twins
 from attacks import Attacker, Rememberer, StreamThief, in_the_arena, unprotected
 
 from german_whist import Game, Match
@@ -152,7 +152,7 @@ QUICK = {
 VARIANTS = ["champion:sample", "flat-mc:3,voids", "flat-mc:3,playout=counting"]
 VARIANTS += ["thinker:20,belief=voids"]
 RULES = ["classic", "open-stock", "draft", "2x4-h2", "no-trump", "race-9"]
-PLAYERS = [QUICK.get(name, name) for name in agent_names() if name != "human"]
+PLAYERS = [QUICK.get(name, name) for name, entry in agent_names().items() if entry.about]
 
 
 @pytest.fixture(scope="module")
@@ -191,24 +191,6 @@ def test_no_player_plays_otherwise_when_hidden_cards_are_others(
             agent = make_agent(with_path(name, rules), rules)
         except CannotPlay:
             continue
-        step = 5 if name == "hard" else 1  # a search without a budget of its own
-        views, others = (each[::step].copy() for each in views_and_twins(rules))
-        rng = decision_streams(agent_key(5), np.arange(len(views)), views)
-        assert agent.act(views, rng.copy()).tolist() == agent.act(others, rng.copy()).tolist()
+        plays_alike(agent, *views_and_twins(rules))
         played += 1
     assert played
-
-
-@cache
-def views_and_twins(rules: str) -> tuple[np.ndarray, np.ndarray]:
-    """What is seen in two hands, and seen as well where the hidden cards are others."""
-    chance = np.random.default_rng(1)
-    seen, twins = [], []
-    for number in range(2):
-        game = Game(rules, seed=8, number=number)
-        while not game.over:
-            seat = game.turn or 0
-            seen.append(game.view(seat).array)
-            twins.append(with_other_hidden_cards(game, seat, chance).view(seat).array)
-            game.play(int(chance.choice(game.legal())))
-    return np.concatenate(seen), np.concatenate(twins)

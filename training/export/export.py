@@ -218,9 +218,7 @@ def model_card(checkpoint: Checkpoint, name: str) -> str:
     ]
     results = markdown_table(["agent", "hands won, in %", "hands"], rows) if rows else "None."
     commands = markdown_block("\n".join(card.commands))
-    use = markdown_block(
-        f"german-whist evaluate {name} --against threshold\ngerman-whist play {name}"
-    )
+    use = markdown_block(f"german-whist evaluate {name} --against threshold")
     settings = yaml.safe_dump(card.settings, sort_keys=False, allow_unicode=True)
     listed = yaml.safe_dump(msgspec.to_builtins(card.rules), sort_keys=False, allow_unicode=True)
     return f"""---

@@ -1,0 +1,110 @@
+# pyright: strict
+"""Make or grade puzzles for the table: positions with one right card, from hands of agents.
+
+`make` looks for endgames in which one card alone wins or saves the hand, by their exact values,
+and for tricks of the foreplay whose best card all searches find, by far. They are added to those
+of the data folder, which the table shows beside its own. `grade` rates all puzzles of a file again,
+where the agents that grade them or their ladder have changed, and removes foreplay puzzles on whose
+card today's searches do not agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from german_whist.common.files import write_file
+from german_whist.common.progress import Progress
+from german_whist.engine.endgame.game_values import inexact_reason
+from german_whist.engine.rules import named_rules
+
+from ..game.database import data_folder
+from ..review.puzzles import FILE, Puzzle, confirm, make_puzzles, read_puzzles, regrade
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=["make", "grade"],
+        help="make: look for puzzles; grade: check and rate the puzzles of a file",
+    )
+    parser.add_argument(
+        "--endgames",
+        type="natural",
+        default=20,
+        metavar="N",
+        help="number of endgame puzzles (default: 20)",
+    )
+    parser.add_argument(
+        "--foreplay",
+        type="natural",
+        default=5,
+        metavar="N",
+        help="number of foreplay puzzles (default: 5)",
+    )
+    parser.add_argument(
+        "--rules", default="classic", metavar="NAME", help="rule set (default: classic)"
+    )
+    parser.add_argument(
+        "--seed", type="natural", default=0, metavar="S", help="seed of the hands (default: 0)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.jsonl", help="default: in the data folder"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.action == "make" and not arguments.endgames + arguments.foreplay:
+        raise ValueError("--endgames and --foreplay are 0 both: nothing is made; give one of them")
+    if arguments.rules not in named_rules():
+        raise ValueError(
+            f"{arguments.rules!r} is no named rule set; there are {', '.join(named_rules())}"
+        )
+    rules = named_rules()[arguments.rules]
+    lacks = {
+        name: positions
+        for name, positions, available in (
+            ("endgames", "endings whose exact values are known", not inexact_reason(rules)),
+            ("foreplay", "tricks for a stock", rules.foreplay_tricks),
+        )
+        if not available
+    }
+    if any(getattr(arguments, name) for name in lacks):
+        remedy = "name another rule set" if len(lacks) == 2 else f"give --{min(lacks)} 0"
+        raise ValueError(f"{rules.name} has no {' and no '.join(lacks.values())}: {remedy}")
+    out: Path = arguments.out or data_folder() / FILE
+    if arguments.action == "grade" and not out.exists():
+        raise ValueError(
+            f"{out}: there is no such file: name one by --out, or `puzzles make` first"
+        )
+    before = read_puzzles(out.read_bytes()) if out.exists() else []
+    if arguments.action == "grade":
+        with Progress("grading puzzles", len(before)) as progress:
+            graded: list[Puzzle] = []
+            for number, puzzle in enumerate(before, 1):
+                if (confirmed := confirm(puzzle)) is not None:
+                    graded.append(regrade(confirmed))
+                progress.update(number)
+        _write(out, graded)
+        removed = len(before) - len(graded)
+        print(f"{out}: {len(graded)} puzzles graded, {removed} removed")
+        return 0
+    puzzles = {puzzle.id: puzzle for puzzle in before}
+    counts = arguments.endgames, arguments.foreplay
+    try:
+        with Progress("looking for puzzles", sum(counts)) as progress:
+            for puzzle in make_puzzles(rules, arguments.seed, *counts):
+                puzzles.setdefault(puzzle.id, puzzle)
+                progress.add(1)
+    finally:  # keeps the puzzles made until Ctrl-C; another seed makes others
+        _write(out, puzzles.values())
+    count = "1 puzzle" if len(puzzles) == 1 else f"{len(puzzles)} puzzles"
+    print(f"{out}: {count}, {len(puzzles) - len(before)} of them new")
+    return 0
+
+
+def _write(out: Path, puzzles: Iterable[Puzzle]) -> None:
+    write_file(out, msgspec.json.Encoder().encode_lines(puzzles))
