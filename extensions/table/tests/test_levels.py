@@ -14,6 +14,7 @@ from test_frozen import RULES, agents_in, hands_of
 
 from german_whist import Game, Match, named_rules
 from german_whist.agents import Player, make_agent
+from german_whist.common.jit import compiler
 from german_whist.engine.rules import Rules
 from german_whist.envs import GermanWhistEnv
 from support import ODD, play_all
@@ -84,3 +85,10 @@ def test_environment_against_a_level_is_small_to_copy() -> None:
     env = GermanWhistEnv("small-last", opponent="easy")
     env.reset(seed=1)
     assert len(pickle.dumps(env)) < 200_000
+
+
+@pytest.mark.skipif(not compiler.COMPILED, reason="the compiler is off")
+def test_levels_are_compiled_beforehand(whist: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "_warm", set())
+    assert whist("compile", "agents").out.startswith("agents: ")
+    assert {"easy agent", "medium agent"} <= compiler._warm

@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 
 from ..common.files import cache_folder
+from ..common.plugins import installed
 from ..common.suggestions import suggest
 
 _AGENTS = (
@@ -47,7 +49,8 @@ def _environments() -> None:
 
 
 def _agents() -> None:
-    from ..agents.registry import load_agent
+    from ..agents.base import CannotPlay
+    from ..agents.registry import ENTRY_POINTS, load_agent
     from ..engine.endgame import value
     from ..engine.game import Game
 
@@ -55,6 +58,9 @@ def _agents() -> None:
     view = Game(seed=1).view()
     for name in _AGENTS:
         load_agent(name).act(view, 1)
+    for point in installed(ENTRY_POINTS):
+        with suppress(CannotPlay):
+            load_agent(point.name).act(view, 1)
     champion = load_agent("champion")
     champion.probabilities(view)
     champion.value(view)
