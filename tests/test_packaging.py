@@ -67,17 +67,17 @@ class Environment:
         venv.create(folder, with_pip=False)
         self.python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
         where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        self._packages = Path(run(self.python, "-c", where, cwd=folder).strip())
+        self.packages = Path(run(self.python, "-c", where, cwd=folder).strip())
         # Setuptools builds what is no wheel.
-        show_only([distribution("setuptools")], self._packages)
+        show_only([distribution("setuptools")], self.packages)
         options = ("--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
         pip = (sys.executable, "-m", "pip", "--python", self.python, "install", *options)
         run(*pip, *what, cwd=folder)
 
     def show(self, line: str) -> None:
         """Have what a line of `pip install` brings, and no more."""
-        (package,) = distributions(name=PACKAGE, path=[str(self._packages)])
-        show_only(brought_by(requirements_of(line), package), self._packages)
+        (package,) = distributions(name=PACKAGE, path=[str(self.packages)])
+        show_only(brought_by(requirements_of(line), package), self.packages)
 
 
 def test_what_was_built_can_be_published(built: Path) -> None:
