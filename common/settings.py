@@ -205,7 +205,7 @@ class PresetFiles:
 
         `what` is the noun for one file in errors.
         """
-        self._folder = Path(str(files(__name__.rsplit(".", 2)[0] + ".configs") / folder))
+        self._folder = Path(str(files(__name__.rsplit(".", 2)[0] + ".configs"))) / folder
         self._noun = what
 
     def path(self, file_name: str) -> Path:
