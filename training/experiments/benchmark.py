@@ -24,7 +24,7 @@ from ...agents.registry import make_agent
 from ...common.executors import LOCAL
 from ...common.files import file_name, read_yaml_mapping, write_file
 from ...common.markup import one_line
-from ...common.processor_time import processor_seconds
+from ...common.processor_time import WorkClock
 from ...common.provenance import processor
 from ...common.schema import convert, read_json
 from ...common.settings import (
@@ -462,17 +462,17 @@ def _train(job: BenchmarkJob) -> Iterator[Point]:
 
 
 def _solve(job: BenchmarkJob) -> Iterator[Point]:
-    solver, seconds = CFRPlusSolver(job.rules, threads=1), 0.0
+    solver, clock = CFRPlusSolver(job.rules, threads=1), WorkClock()
     visits = solver.tree.n_info_sets
     points = [job.benchmark.decisions / visits / 2**k for k in range(job.benchmark.eval_points)]
     for point in sorted({max(1, round(point)) for point in points}):
-        began = processor_seconds()
-        while solver.iterations < point:
-            solver.iterate()
-        seconds += processor_seconds() - began
-        # Rounding can make an equilibrium's negative.
-        exploitability = max(0.0, solver.measure().exploitability)
-        yield Point(point * visits, round(seconds, 3), {EXPLOITABILITY: exploitability})
+        with clock.work():
+            while solver.iterations < point:
+                solver.iterate()
+        with clock.apart():  # in a thread of its own
+            # Rounding can make an equilibrium's negative.
+            exploitability = max(0.0, solver.measure().exploitability)
+        yield Point(point * visits, round(clock.seconds, 3), {EXPLOITABILITY: exploitability})
 
 
 def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
