@@ -127,3 +127,46 @@ def test_checkpoints_without_a_critic_of_views_say_why(tmp_path: Path) -> None:
     path = written(tmp_path / "table", {"cells": np.ones(size, np.float32)}, card)
     with pytest.raises(ValueError, match="no value: a table holds probabilities of actions, and"):
         load_agent(str(path)).value(Game("2x4-h2").view())
+
+
+@pytest.mark.parametrize("rules", ["classic", "2x5-h3"])
+def test_privileged_critic_gets_what_play_shows_later(rules: str) -> None:
+    """Its four sets are the opponent's hand and cards of the stock, by what becomes of them."""
+    settings = PPOSettings(
+        rules=rules,
+        horizon="hand",
+        suit_order="raw",
+        card_ranks="absolute",
+        critic="oracle",
+        n_envs=1,
+        hidden_sizes=(4,),
+    )
+    trainer, rng = PPO(settings), np.random.default_rng(3)
+    collector, games = trainer.collector, trainer.games
+    now = games.observe()
+    sets: list[list[set[int]]] = []
+    hands: list[set[int]] = []
+    tricks: list[int] = []
+    upcards: dict[int, int] = {}
+    while not now.ended.any():
+        collector.add_observations(0, now)
+        seat = int(now.seats[0])
+        own, opponent = (games.view(0, each) for each in (seat, 1 - seat))
+        cards = collector.buffer.env_actions[0]
+        given = collector.buffer.hidden_cards[0, 0].reshape(4, 52).astype(bool)
+        sets.append([set(cards[row].tolist()) for row in given])
+        assert sets[-1][0] == {int(card) for card in opponent.hand}
+        tricks.append(own.trick)
+        if own.upcards:
+            upcards[own.trick] = int(own.upcards[0])
+        # Of both hands, as each trick begins.
+        if own.trick == len(hands):
+            hands.append({int(card) for view in (own, opponent) for card in view.hand})
+        now = games.step((now.masks * rng.random(now.masks.shape)).argmax(axis=1))
+    drawn = {trick: hands[trick + 1] - hands[trick] - {card} for trick, card in upcards.items()}
+    facedown = {trick: card for trick, (card,) in drawn.items()}
+    assert len(upcards) == len(facedown) == load_rules(rules).foreplay_tricks
+    for trick, (_, following, turned_up, unseen) in zip(tricks, sets, strict=True):
+        assert following == {card for at, card in facedown.items() if at == trick}
+        assert turned_up == {card for at, card in upcards.items() if at >= trick}
+        assert unseen == {card for at, card in facedown.items() if at >= trick}
