@@ -144,6 +144,18 @@ def test_pairs_of_equal_seeds_count_as_half_an_improvement(tmp_path: Path) -> No
     assert improvement.probability.value == pytest.approx((2 * 0.5 + 2 + 0.5) / 6)
 
 
+def test_probability_of_improvement_is_a_mean_over_opponents(tmp_path: Path) -> None:
+    for name, (against_random, against_other) in {"base": (0.5, 0.5), "new": (0.6, 0.5)}.items():
+        for seed in (1, 2):
+            run = a_run(tmp_path / name / f"seed-{seed}", rates=(0.4, against_random))
+            with open(run / "evaluations.csv", "a", encoding="utf-8") as file:
+                file.write(f"2000,threshold,{against_other},0.02,0.1,400\n")
+    (improvement,) = compare([tmp_path / "base", tmp_path / "new"]).improvements
+    assert improvement.probability is not None
+    # All pairs of seeds are won against one of them, and equal against the other.
+    assert improvement.probability.value == pytest.approx(0.75)
+
+
 def test_seed_that_ended_early_ends_table_and_difference(tmp_path: Path) -> None:
     curves = {"base": [(0.5, 0.6)] * 3, "other": [(0.40, 0.65), (0.41, 0.62), (0.39,)]}
     for name, rates_of_seeds in curves.items():
@@ -161,6 +173,18 @@ def test_seed_that_ended_early_ends_table_and_difference(tmp_path: Path) -> None
     assert "1,000 (3 of 3 seeds; seed-3 ended there, others after 2,000)" in text
     assert "2,000 (3 of 3 seeds)" in text
     assert re.search(r"random +-20\.0 ± ", text)
+
+
+def test_seeds_with_different_settings_are_no_training(tmp_path: Path) -> None:
+    for seed, words in {
+        1: ("ent_coef=0.1",),
+        2: ("ent_coef=0.1", "decisions=900", "threads=3"),
+    }.items():
+        a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}", *words)
+    assert len(compare([tmp_path / "many"]).trainings[0].folders) == 2
+    a_run(tmp_path / "many" / "seed-3", "seed=3", "ent_coef=0.2")
+    with pytest.raises(ValueError, match=r"seed-3.settings\.yaml: ent_coef is 0\.2, and in seed-1"):
+        compare([tmp_path / "many"])
 
 
 def test_opponent_that_some_seed_never_met_is_not_compared(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from ...common.files import read_yaml_mapping, suggest_path
 from ...common.markup import html_text
 from ...common.schema import short_repr
 from ...common.serialization import data_frame
+from ...common.settings import format_value
 from ...common.typing import Array, JsonObject
 from ...evaluation.formats import in_columns
 from ...evaluation.reports import charts
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 
 _IGNORED_SETTINGS = ("about", "seed")
+_OF_A_RUN = (*_IGNORED_SETTINGS, "decisions", "max_minutes", "device", "threads")
+"""Settings in which the seeds of one training may differ: `ends` tells their decisions."""
 
 
 class Point(Struct, frozen=True):
@@ -324,7 +327,7 @@ def _load_training(text: str) -> ComparedTraining:
     return ComparedTraining(
         name=name if str(folder) != text else folder.name,
         folders=tuple(runs),
-        settings=read_yaml_mapping(runs[0] / SETTINGS),
+        settings=_common_settings(runs),
         ends={
             run.name: max(points[-1].decisions for points in rates.values())
             for run, rates in zip(runs, win_rates, strict=True)
@@ -339,6 +342,21 @@ def _load_training(text: str) -> ComparedTraining:
             name: mean_curve([curves.get(name, []) for curves in metrics]) for name in metric_names
         },
     )
+
+
+def _common_settings(runs: Sequence[Path]) -> JsonObject:
+    """Settings of the first run; refused if another learned by others, which makes no mean."""
+    first = read_yaml_mapping(runs[0] / SETTINGS)
+    for run in runs[1:]:
+        settings = read_yaml_mapping(run / SETTINGS)
+        for name in dict.fromkeys([*first, *settings]):
+            if name not in _OF_A_RUN and settings.get(name) != first.get(name):
+                raise ValueError(
+                    f"{run / SETTINGS}: {name} is {format_value(settings.get(name))}, and in "
+                    f"{runs[0].name} it is {format_value(first.get(name))}: these are seeds of two "
+                    f"trainings, so name each run, as in `german-whist compare {runs[0]} {run}`"
+                )
+    return first
 
 
 def mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:
