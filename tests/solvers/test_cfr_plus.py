@@ -44,6 +44,7 @@ TINY = [
     SMALLEST | {"name": "low", "contract": "low"},
     SMALLEST | {"name": "all", "counts": "all", "pay": "margin"},
     SMALLEST | {"name": "long stock", "hand": 1},
+    SMALLEST | {"name": "all of a long stock", "hand": 1, "counts": "all", "pay": "margin"},
 ]
 NAMES = [each["name"] for each in TINY]
 
@@ -325,7 +326,7 @@ def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
     assert all(has_a_past(view) for view in second)
 
 
-@pytest.mark.parametrize("rules", TINY[-2:], ids=NAMES[-2:])
+@pytest.mark.parametrize("rules", TINY[-3:], ids=NAMES[-3:])
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
     loaded = load_rules(rules)
     agent = make_agent("random-exact", loaded)

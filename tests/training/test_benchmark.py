@@ -25,6 +25,7 @@ from german_whist import Game
 from german_whist.agents.checkpoints import FOLDER, list_checkpoints
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
+from german_whist.common.provenance import processor
 from german_whist.common.settings import SettingsError
 from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
@@ -217,6 +218,20 @@ def test_foreign_result_is_refused_before_training_until_it_is_deleted(
     monkeypatch.setattr(benchmarking, "run_jobs", run_in_this_process)
     assert main(words) == 0
     assert points_in(second) == before
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_results_are_of_the_machine_that_measured_them(
+    begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = tmp_path / "found"
+    shutil.copytree(begun / "found", found)
+    (first, *_) = load_benchmark(str(begun / "tiny.yaml")).jobs(found)
+    assert first.load_result().machine == processor()
+    monkeypatch.setattr(benchmarking, "processor", lambda: "another")
+    monkeypatch.setattr(benchmarking, "run_jobs", None)
+    assert main(["benchmark", str(begun / "tiny.yaml"), "--folder", str(found)]) == 2
+    assert "and here it is another; delete " in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("no_tensorboard")
