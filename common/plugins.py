@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +108,7 @@ def load_source(source: object) -> Any:
 
 
 @contextmanager
-def _current_folder_first() -> Iterator[None]:
-    folder = os.getcwd()
+def _folder_first(folder: str) -> Iterator[None]:
     sys.path.insert(0, folder)
     try:
         yield
@@ -118,10 +119,12 @@ def _current_folder_first() -> Iterator[None]:
 
 
 def import_object(source: str) -> object:
-    module, _, name = source.partition(":")
+    module, _, name = source.rpartition(":")
     if not module or not name:
-        raise ValueError(f"{source!r} names no object: write package.module:object")
-    imported = _import_module(module)
+        raise ValueError(
+            f"{source!r} names no object: write package.module:object, or file.py:object"
+        )
+    imported = _import_file(module) if module.endswith(".py") else _import_module(module)
     if not hasattr(imported, name):
         raise ValueError(
             f"{source}: {module} has no {name!r}"
@@ -137,11 +140,36 @@ def _callables_of(module: object) -> list[str]:
     return [name for name in own_names if not name.startswith("_") and callable(vars(module)[name])]
 
 
+def _import_file(path: str) -> object:
+    """A file as a module, loaded once for each place that it lies at."""
+    if not os.path.isfile(path):
+        raise ValueError(f"{path}: there is no such file")
+    return _loaded_file(os.path.abspath(path))
+
+
+@cache
+def _loaded_file(path: str) -> object:
+    name = f"{Path(path).stem}_{sha256(path.encode()).hexdigest()[:8]}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    # Data classes and pickles look for the module by its name.
+    sys.modules[name] = module
+    try:
+        with _folder_first(str(Path(path).parent)):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise ValueError(f"{path} cannot be imported: {error_text(error)}") from error
+    return module
+
+
 def _import_module(module: str) -> object:
     if module.startswith(_ROOT):
         return importlib.import_module(module)
     try:
-        with _current_folder_first():
+        with _folder_first(os.getcwd()):
             return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise ValueError(

@@ -26,10 +26,13 @@ class TrainedPolicy(NamedTuple):
     """From observations and masks to masked logits and the likeliest action."""
     rules: Rules
     suit_order: str
+    observation: str = "vector"
 
     def observe(self, views: View | Sequence[View] | Array) -> Observations:
         """Observations and masks for `module`; `real` turns its actions into cards."""
-        return network_inputs(views, self.rules, suit_order=self.suit_order)
+        return network_inputs(
+            views, self.rules, suit_order=self.suit_order, observation=self.observation
+        )
 
 
 def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPolicy:
@@ -56,4 +59,7 @@ def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPo
         raise ValueError(f"{checkpoint.path}: is a table and no network: use load_agent")
     chosen = common_rules([f"network:{source}"], rules)
     checkpoint = specialize_checkpoint(checkpoint, chosen)
-    return TrainedPolicy(PolicyModule(checkpoint), chosen, checkpoint.card.suit_order)
+    card = checkpoint.card
+    return TrainedPolicy(
+        PolicyModule(checkpoint), chosen, card.suit_order, card.network.observation
+    )

@@ -49,6 +49,8 @@ def load_warm_start(
     if no_critic:
         note += f"; the critic begins anew: {no_critic}"
     actions = max(rules.actions for rules in rule_sets)
+    if network.kind == "module":
+        return dict(weights), origin, note
     fitted = _match_weights(weights, card.network, network, rule_sets[0], actions)
     return fitted, origin, note
 
@@ -110,6 +112,11 @@ def _suit_order_problems(settings: Settings, card: CheckpointCard) -> list[str]:
 def _network_problems(network: NetworkCard, card: CheckpointCard) -> list[str]:
     if card.network.kind == "table":
         return ["is a table, whose numbers fit no network"]
+    if "module" in (card.network.kind, network.kind):
+        names = ("module", "options", "inputs", "card_ranks", "critic")
+        unlike = [name for name in names if getattr(card.network, name) != getattr(network, name)]
+        source = card.network.module or "the built-in MLP"
+        return [f"has the network {source}, whose {' and '.join(unlike)} differ"] if unlike else []
     problems = []
     for name in ("hidden_sizes", "card_ranks"):
         source, target = getattr(card.network, name), getattr(network, name)

@@ -287,7 +287,10 @@ def read_checkpoint(source: str | Path) -> Checkpoint:
     path = find_checkpoint(source)
     card = read_card(path)
     weights = read_weights(path, card)
-    check_weights(path, weights, weight_shapes(card.network, card.actions))
+    if card.network.kind == "module":
+        check_finite(path, weights)  # its class knows the names and shapes
+    else:
+        check_weights(path, weights, weight_shapes(card.network, card.actions))
     checkpoint = Checkpoint(path, weights, card)
     if card.network.kind == "mlp":
         check_output_bound(path, checkpoint.policy_layers)
@@ -321,12 +324,18 @@ def check_weights(
                 f"{path}: {name} holds {array.dtype} numbers: weights have to be float16, "
                 f"float32 or float64, and a table's may be bytes; {REMEDY}"
             )
-        if not np.isfinite(array).all():
-            raise CheckpointError(f"{path}: {name} holds numbers that are not finite; {REMEDY}")
         names.add(name)
     for name in weights:
         if name not in names:
             raise CheckpointError(f"{path}: holds {name}, which its card does not list; {REMEDY}")
+    check_finite(path, weights)
+
+
+def check_finite(path: Path, weights: Mapping[str, Array]) -> None:
+    """Refuse weights with NaN or infinity."""
+    for name, array in weights.items():
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"{path}: {name} holds numbers that are not finite; {REMEDY}")
 
 
 # What networks compute in float32 stays below its end by so much, sums and differences too.
@@ -383,7 +392,10 @@ def _layer(name: str, n: int, m: int) -> Iterator[tuple[str, Shape]]:
 
 
 def strip_critic(checkpoint: Checkpoint) -> Checkpoint:
+    """The checkpoint without its critic; that of a network of one's own is a part of its class."""
     card = checkpoint.card
+    if card.network.kind == "module":
+        return checkpoint
     network = msgspec.structs.replace(card.network, critic=None)
     names = [name for name, _ in weight_shapes(network, card.actions)]
     return Checkpoint(

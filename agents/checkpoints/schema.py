@@ -16,7 +16,8 @@ FORMAT = 4
 # What an oracle critic sees beyond the player: four sets of cards.
 HIDDEN_CARDS_SIZE = 4 * N_CARDS
 
-Kind = Literal["mlp", "table"]
+Kind = Literal["mlp", "table", "module"]
+NetworkObservation = Literal["vector", "history"]
 CardRanks = Literal["relative", "absolute"]
 SuitOrder = Literal["raw", "trump-first"]
 Horizon = Literal["hand", "foreplay", "match", "auto"]
@@ -30,7 +31,7 @@ Fraction = Annotated[float, Meta(ge=0, le=1)]
 
 
 class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """Inputs and size of a network, or the size of a table."""
+    """Inputs and size of a network, the size of a table, or the class of a network of one's own."""
 
     kind: Kind
     inputs: tuple[str, ...]
@@ -43,9 +44,22 @@ class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults
     critic: Critic | None = None
     """Kind of the critic whose weights are stored, for further training and reviews of hands."""
     cells: Count = 0
+    module: str = ""
+    """Class of a torch module: `package.module:Class` or `file.py:Class`."""
+    options: JsonObject = {}
+    """Keyword arguments of the class."""
+    source_sha256: str = ""
+    """Digest of the file that defines the class."""
+    observation: NetworkObservation = "vector"
+    """What the module reads: these inputs of the vector, or the rows of the history."""
 
     def __post_init__(self) -> None:
         _ = self.places, self.rule_places
+        if (self.kind == "module") != bool(self.module):
+            raise ValueError(
+                f"the network is of the kind {self.kind!r} and its class is {self.module!r}: a "
+                "module has one, and nothing else has"
+            )
         if (self.kind == "table") != (self.cells > 0):
             raise ValueError(
                 f"the network is of the kind {self.kind!r} and has {self.cells:,} cells: a table "

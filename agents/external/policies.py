@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -324,6 +324,7 @@ class TrainedOn(Struct, frozen=True):
     suit_order: str
     observation_version: int
     horizon: str = ""
+    observation: Literal["vector", "history"] = "vector"
     rules: tuple[JsonObject, ...] = ()
     """Empty if the file has none."""
 
@@ -339,6 +340,7 @@ def read_graph_metadata(path: str, metadata: Mapping[str, str]) -> TrainedOn | N
         "suit_order": metadata["suit_order"],
         "observation_version": metadata.get("observation_version", str(OBSERVATION_VERSION)),
         "horizon": metadata.get("horizon", ""),
+        "observation": metadata.get("observation", "vector"),
         "rules": read_json(metadata.get("rule_sets", "[]").encode(), path, REMEDY),
     }
     if fields["observation_version"].isdecimal():
@@ -380,4 +382,9 @@ def with_suit_order(
         )
     stored = suit_order if trained_on is None else trained_on.suit_order
     own = trained_on is not None and trained_on_endgame(trained_on.horizon, rules)
-    return {"suit_order": stored, "sample": options.sample, "exact": options.exact(own)}
+    return {
+        "suit_order": stored,
+        "observation": "vector" if trained_on is None else trained_on.observation,
+        "sample": options.sample,
+        "exact": options.exact(own),
+    }

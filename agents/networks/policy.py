@@ -6,11 +6,12 @@ Its play does not depend on the batch size.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ...common.jit.compiler import jit
+from ...common.suggestions import not_installed
 from ...engine.batch.config import options_from
 from ...engine.bitset import NO_CARDS, ONE
 from ...engine.dtypes import VIEW
@@ -48,6 +49,11 @@ from .mlp import (
 )
 from .relative_ranks import identity_action_map, to_relative_actions, to_relative_ranks
 from .table_policy import TablePolicy
+
+if TYPE_CHECKING:
+    from .module import ModulePolicy
+
+AnyPolicy: TypeAlias = "PolicyNet | TablePolicy | ModulePolicy"
 
 # -- the network
 
@@ -296,6 +302,21 @@ def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -
         actions[index] = sample_index(probabilities[index], random_fraction(rng[index : index + 1]))
 
 
+def _policy_of(checkpoint: Checkpoint) -> AnyPolicy:
+    """What answers in views: compiled layers, a table, or a torch module of one's own."""
+    kind = checkpoint.card.network.kind
+    if kind == "table":
+        return TablePolicy(checkpoint)
+    if kind == "module":
+        try:
+            from .module import ModulePolicy
+        except ImportError as error:
+            purpose = f"{checkpoint.path}, a network of one's own,"
+            raise CannotPlay(not_installed(purpose, error.name, "train")) from None
+        return ModulePolicy(checkpoint)
+    return policy_net(checkpoint)
+
+
 # -- the critic
 
 
@@ -312,14 +333,15 @@ def why_no_value(card: CheckpointCard) -> str:
 
 
 class ViewCritic:
-    """Critic of a checkpoint that reads what the player to move knows, without torch."""
+    """Critic of a checkpoint that reads what the player to move knows."""
 
-    def __init__(self, checkpoint: Checkpoint, rules: Rules) -> None:
+    def __init__(self, checkpoint: Checkpoint, rules: Rules, policy: AnyPolicy) -> None:
         card = checkpoint.card
         self._options = options_from(rules, reward=card.reward, horizon=card.horizon)
         # The training divided rewards by this number.
         self._scale = card.settings.get("reward_scale") or max(1.0, 0.4 * self._options.max_loss)
-        self._rules, self._net = rules, critic_net(checkpoint)
+        self._rules, self._policy = rules, policy
+        self._net = critic_net(checkpoint) if isinstance(policy, PolicyNet) else None
 
     def values(self, views: Array) -> Array:
         for seat in views["seat"][views["to_move"] == 0].tolist():
@@ -327,9 +349,12 @@ class ViewCritic:
                 f"seat {seat} is not to move in this view, and the critic knows the value of "
                 "decisions alone: ask with the view of the player to move"
             )
-        values = np.zeros(len(views))
-        batch = new_query_batch(self._net, self._rules.actions)
-        write_network_values(self._rules.array(), views, self._net, batch, values)
+        if self._net is None:
+            values = self._policy.values(views)
+        else:
+            values = np.zeros(len(views))
+            batch = new_query_batch(self._net, self._rules.actions)
+            write_network_values(self._rules.array(), views, self._net, batch, values)
         values *= self._scale
         if self._options.horizon == "foreplay":
             for index in np.flatnonzero(views["stock_left"] == 0):
@@ -375,13 +400,16 @@ class NetworkAgent(Agent):
         self.path, self.card = checkpoint.path, checkpoint.card
         kind = checkpoint.card.network.kind
         table, foreplay_only = kind == "table", checkpoint.card.horizon == "foreplay"
+        by_history = checkpoint.card.network.observation == "history"
         options = parse_options(option_words, NetworkOptions, "a network")
         self.sample = options.sample or (table and not options.greedy)
         exact = options.exact(trained_on_endgame(checkpoint.card.horizon, self.rules))
         self.greedy = not self.sample
-        self.policy = TablePolicy(checkpoint) if table else policy_net(checkpoint)
-        self._critic = None if why_no_value(self.card) else ViewCritic(checkpoint, self.rules)
-        self.reads_tricks, self.reads_draws = table, not table
+        self.policy = _policy_of(checkpoint)
+        self._critic = (
+            None if why_no_value(self.card) else ViewCritic(checkpoint, self.rules, self.policy)
+        )
+        self.reads_tricks, self.reads_draws = table or by_history, not table
         endgame = EndgamePlayer(self.rules)
         if not exact and endgame.perfect and foreplay_only:
             raise CannotPlay(

@@ -12,22 +12,24 @@ and checkpoints hold it. Read it from top to bottom, beginning at `NFSP.iterate`
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import torch
 from msgspec import to_builtins
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
+from ...agents.networks.module import network_of_card, observation_of
 from ...agents.networks.relative_ranks import InputRows, gather_rows
 from ...common.schema import convert
 from ...common.typing import Array, JsonObject
 from ...engine.dtypes import SEATS
 from ...envs import SelfPlayEnv
 from ..rollout.input_features import inputs_of
-from ..rollout.networks import ActorCritic, QNetwork, weights_of
+from ..rollout.networks import ActorCritic, QNetwork, card_of_module, weights_of
 from ..rollout.optimizer import Adam
 from ..rollout.replay_buffer import ReplayBuffer, ReservoirBuffer
 from ..rollout.tensor_state import (
@@ -63,7 +65,7 @@ class NFSP(Trainer):
         super().__init__(settings)
         self.device = torch.device(device)
         options = settings.options
-        self.inputs = inputs_of(options, relative_ranks=True)
+        self.observation = observation_of(settings.network) if settings.network else "vector"
         self.n_actions = options.rules.actions
         self.games = SelfPlayEnv(
             settings.n_envs,
@@ -71,12 +73,15 @@ class NFSP(Trainer):
             reward=settings.reward,
             suit_order=settings.suit_order,
             horizon=settings.horizon,
+            observation=self.observation,
         )
-        generator = torch.Generator().manual_seed(settings.seed)
-        n_inputs, hidden_sizes = len(self.inputs), settings.hidden_sizes
-        # Of this network the policy alone is trained.
-        average_policy = ActorCritic(n_inputs, hidden_sizes, self.n_actions, None, generator)
-        q_network = QNetwork(n_inputs, hidden_sizes, self.n_actions, generator)
+        if self.observation == "history":
+            rows, columns = self.games.single_observation_space.shape
+            self.inputs = np.arange(rows * columns)
+        else:
+            self.inputs = inputs_of(options, relative_ranks=True)
+        n_inputs = len(self.inputs)
+        average_policy, q_network = self._make_networks()
         self.average_policy = average_policy.to(self.device)
         self.q_network = q_network.to(self.device)
         self.target_q_network = copy.deepcopy(self.q_network).requires_grad_(False)
@@ -97,6 +102,24 @@ class NFSP(Trainer):
             [*decision, ("action_mask", "i1", actions)], settings.reservoir_size
         )
         self.updates = 0
+
+    def _make_networks(self) -> tuple[nn.Module, nn.Module]:
+        """The average policy and the Q-network."""
+        settings = self.settings
+        if settings.network:
+            rules, card = settings.options.rules, self.network_card()
+            policy, q_network = (
+                network_of_card(card, rules, self.n_actions, settings.seed + number)
+                for number in range(2)
+            )
+            return policy, q_network
+        generator = torch.Generator().manual_seed(settings.seed)
+        sizes: Any = {"hidden_sizes": settings.hidden_sizes, "generator": generator}
+        # Of the first the policy alone is trained.
+        return (
+            ActorCritic(len(self.inputs), self.n_actions, shared_critic=True, **sizes),
+            QNetwork(len(self.inputs), self.n_actions, **sizes),
+        )
 
     @classmethod
     def from_settings(cls, settings: NFSPSettings) -> NFSP:
@@ -139,16 +162,21 @@ class NFSP(Trainer):
             observations = np.zeros((n_envs, len(self.inputs)), np.int8)
             action_masks = np.zeros((n_envs, self.n_actions), np.int8)
             env_actions = np.zeros((n_envs, self.n_actions), np.int64)
-            rows = InputRows(
-                observations=step.observations,
-                masks=step.masks,
-                inputs=self.inputs,
-                relative_ranks=True,
-                network_inputs=observations,
-                network_masks=action_masks,
-                env_actions=env_actions,
-            )
-            self.games.batch.backend.run_rows(n_envs, gather_rows, rows)
+            if self.observation == "history":
+                observations[:] = step.observations.reshape(n_envs, -1)
+                action_masks[:] = step.masks
+                env_actions[:] = np.arange(self.n_actions)
+            else:
+                rows = InputRows(
+                    observations=step.observations,
+                    masks=step.masks,
+                    inputs=self.inputs,
+                    relative_ranks=True,
+                    network_inputs=observations,
+                    network_masks=action_masks,
+                    env_actions=env_actions,
+                )
+                self.games.batch.backend.run_rows(n_envs, gather_rows, rows)
             seats = step.seats.astype(np.int64)
             responds = best_response[games, seats]
             actions = self._select_actions(observations, action_masks, responds, epsilon, rng)
@@ -177,6 +205,8 @@ class NFSP(Trainer):
             ended = running & step.ended
             final = pending[ended][has_pending[ended]]
             final["done"] = 1
+            # Its value does not count, but a network of histories reads none without events.
+            final["next_observation"] = final["observation"]
             self.replay_buffer.add(final)
             running &= ~step.ended
 
@@ -200,13 +230,13 @@ class NFSP(Trainer):
         sampled = (logits + rng.gumbel(size=logits.shape)).argmax(1)
         return np.where(best_response & ~explores, q_values.argmax(1), sampled)
 
-    def _masked_q_values(self, network: QNetwork, x: Tensor, action_masks: Array) -> Tensor:
-        return network(x).masked_fill(self._to_tensor(action_masks) == 0, _ILLEGAL)
+    def _masked_q_values(self, network: nn.Module, x: Tensor, action_masks: Array) -> Tensor:
+        return network(x)[0].masked_fill(self._to_tensor(action_masks) == 0, _ILLEGAL)
 
     def _masked_logits(self, x: Tensor, action_masks: Array) -> Tensor:
         """Logits of the average policy."""
         illegal = self._to_tensor(action_masks) == 0
-        return self.average_policy.logits(x).masked_fill(illegal, _ILLEGAL)
+        return self.average_policy(x)[0].masked_fill(illegal, _ILLEGAL)
 
     def _to_tensor(self, array: Array) -> Tensor:
         return torch.from_numpy(array.astype(np.float32)).to(self.device)
@@ -226,7 +256,7 @@ class NFSP(Trainer):
                 self.target_q_network, next_observations, rows["next_action_mask"]
             ).amax(1)
             targets = rewards + next_q_values.masked_fill(dones > 0, 0.0)
-        q_values = self.q_network(observations).gather(1, actions[:, None]).squeeze(1)
+        q_values = self.q_network(observations)[0].gather(1, actions[:, None]).squeeze(1)
         return self._gradient_step("q_network", functional.mse_loss(q_values, targets))
 
     def _train_average_policy(self, rng: np.random.Generator) -> float:
@@ -250,9 +280,13 @@ class NFSP(Trainer):
     def policy_weights(self) -> Arrays:
         """Weights of the average policy."""
         weights = weights_of(self.average_policy)
+        if self.settings.network:
+            return weights
         return {name: array for name, array in weights.items() if not name.startswith("value.")}
 
     def network_card(self) -> NetworkCard:
+        if self.settings.network:
+            return card_of_module(self.settings, self.inputs, "relative")
         return NetworkCard(
             kind="mlp",
             inputs=input_names(self.inputs),

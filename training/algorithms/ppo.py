@@ -21,12 +21,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import NetworkCard
+from ...agents.networks.module import OwnNetwork
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
+from ...common.settings import SettingsError
 from ...common.typing import Arrays, JsonObject
-from ...engine.observation.rule_features import RULE_SPEC
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
 from ..rollout.networks import ActorCritic, load_weights, weights_of
@@ -74,12 +74,24 @@ class PPO(Trainer):
         self.reset_games(settings.seed)
         self.network = self.collector.make_network()
         self.ema_network = copy.deepcopy(self.network).requires_grad_(False)
-        critic_scale = settings.critic_lr_scale
-        lr_scales = {"hidden": 1.0, "policy": 1.0, "critic": critic_scale, "value": critic_scale}
+        critic_params = self.network.critic_parameters()
+        if not critic_params and (settings.critic_warmup or settings.critic_lr_scale != 1):
+            raise SettingsError(
+                f"critic_warmup and critic_lr_scale need to know the critic: {settings.network} "
+                "has no method critic_parameters that returns its parameters"
+            )
+        of_critic = {id(param) for param in critic_params}
+        self._actor_params = [
+            param for param in self.network.parameters() if id(param) not in of_critic
+        ]
         self.optimizer = Adam(
             [
-                {"params": [*module.parameters()], "lr_scale": lr_scales[name]}
-                for name, module in self.network.named_children()
+                {"params": params, "lr_scale": scale}
+                for params, scale in (
+                    (self._actor_params, 1.0),
+                    (critic_params, settings.critic_lr_scale),
+                )
+                if params
             ],
             lr=settings.learning_rate,
             eps=1e-5,
@@ -94,8 +106,9 @@ class PPO(Trainer):
         return cls(settings, torch_device(settings, games=True), ranks)
 
     def _make_update(self) -> Callable[..., dict[str, Tensor]]:
-        # Ranks exchange gradients, which a graph cannot capture.
-        if self.ranks.is_only:
+        # Ranks exchange gradients, which a graph cannot capture, and nobody knows what a network of
+        # one's own does.
+        if self.ranks.is_only and not self.settings.network:
             return self.backend.as_graph(self._update_minibatch)
         return self._update_minibatch
 
@@ -165,8 +178,8 @@ class PPO(Trainer):
         loss.backward()
         self.ranks.average_gradients(network.parameters())
         if critic_only:
-            for module in (network.hidden, network.policy):
-                module.zero_grad(set_to_none=True)
+            for param in self._actor_params:
+                param.grad = None
         grad_norm = nn.utils.clip_grad_norm_(network.parameters(), self.settings.max_grad_norm)
         self.optimizer.step()
         self._update_ema()
@@ -212,13 +225,13 @@ class PPO(Trainer):
         return self.log_probs(self.ema_network, samples) if self.settings.kl_coef else None
 
     @torch.no_grad()
-    def log_probs(self, network: ActorCritic, samples: RolloutSamples) -> Tensor:
+    def log_probs(self, network: ActorCritic | OwnNetwork, samples: RolloutSamples) -> Tensor:
         """Log probabilities of all actions by a network."""
         chunks = []
         indices = torch.arange(len(samples.actions), device=self.backend.device)
         for rows in indices.split(_REFERENCE_ROWS):
             with self.backend.autocast():
-                logits = network.logits(samples.observations[rows].float())
+                logits = network(samples.observations[rows].float())[0]
             chunks.append(masked_log_softmax(logits, samples.action_masks[rows]))
         return torch.cat(chunks)
 
@@ -229,6 +242,10 @@ class PPO(Trainer):
             self.ema_network.parameters(), self.network.parameters(), strict=True
         ):
             ema_param.lerp_(param, weight)
+        for ema_buffer, buffer in zip(
+            self.ema_network.buffers(), self.network.buffers(), strict=True
+        ):
+            ema_buffer.copy_(buffer)
 
     def _check_finite(self, metrics: Mapping[str, float]) -> None:
         """Stop at NaN, before it is saved in a state or a checkpoint."""
@@ -253,15 +270,7 @@ class PPO(Trainer):
             load_weights(network, weights)
 
     def network_card(self) -> NetworkCard:
-        settings = self.settings
-        return NetworkCard(
-            kind="mlp",
-            inputs=input_names(self.collector.inputs),
-            rule_features=input_names(self.collector.features, RULE_SPEC),
-            hidden_sizes=settings.hidden_sizes,
-            card_ranks=settings.card_ranks,
-            critic=settings.critic,
-        )
+        return self.collector.network_card()
 
     # -- state
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE
+from ...agents.checkpoints.input_names import input_names
+from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE, NetworkCard
+from ...agents.networks.module import OwnNetwork, network_of_card, observation_of
 from ...engine.batch.results import StepResult
+from ...engine.observation.rule_features import RULE_SPEC
 from ...envs.self_play import SelfPlayEnv
 from ..rollout.backends import Array, TrainingBackend
 from ..rollout.input_features import features_of, inputs_of_all
@@ -18,7 +21,7 @@ from ..rollout.kernels import (
     sample_actions,
     write_hidden_cards,
 )
-from ..rollout.networks import ActorCritic
+from ..rollout.networks import ActorCritic, card_of_module
 from ..rollout.rollout_buffer import RolloutBuffer
 from .settings import PPOSettings
 
@@ -29,16 +32,23 @@ class SelfPlayCollector:
     def __init__(self, settings: PPOSettings, n_envs: int, backend: TrainingBackend) -> None:
         self.settings, self.backend, self.n_envs = settings, backend, n_envs
         options, relative_ranks = settings.all_options, settings.card_ranks == "relative"
+        observation = observation_of(settings.network) if settings.network else "vector"
         self.games = SelfPlayEnv(
             n_envs,
             [option.rules for option in options],
             reward=settings.reward,
             suit_order=settings.suit_order,
             horizon=settings.horizon,
+            observation=observation,
             copy=False,
             device=backend.games_device,
         )
-        self.inputs = inputs_of_all(options, relative_ranks)
+        if observation == "history":
+            relative_ranks = False
+            rows, columns = self.games.single_observation_space.shape
+            self.inputs = np.arange(rows * columns)
+        else:
+            self.inputs = inputs_of_all(options, relative_ranks)
         self.features = features_of(options)
         scales = np.ones((n_envs, 1), np.float32)
         for (_, span), option in zip(self.games.parts, options, strict=True):
@@ -54,26 +64,44 @@ class SelfPlayCollector:
             self.games.actions,
             rule_features=self.games.rule_features[:, self.features],
             relative_ranks=relative_ranks,
+            history=observation == "history",
             oracle_critic=settings.critic == "oracle",
         )
 
-    def make_network(self) -> ActorCritic:
+    def make_network(self) -> ActorCritic | OwnNetwork:
         """New network for the observations of these games."""
         settings = self.settings
-        n_privileged = {"shared": None, "separate": 0, "oracle": HIDDEN_CARDS_SIZE}[settings.critic]
-        generator = torch.Generator().manual_seed(settings.seed)
+        if settings.network:
+            rules, actions = settings.options.rules, self.games.actions
+            own = network_of_card(self.network_card(), rules, actions, settings.seed)
+            return own.to(self.backend.device)
         network = ActorCritic(
             len(self.inputs) + len(self.features),
-            settings.hidden_sizes,
             self.games.actions,
-            n_privileged,
-            generator,
+            HIDDEN_CARDS_SIZE if settings.critic == "oracle" else 0,
+            hidden_sizes=settings.hidden_sizes,
+            shared_critic=settings.critic == "shared",
+            generator=torch.Generator().manual_seed(settings.seed),
         )
         return network.to(self.backend.device)
 
+    def network_card(self) -> NetworkCard:
+        """Inputs and architecture of the network, for a checkpoint's card."""
+        settings = self.settings
+        if settings.network:
+            return card_of_module(settings, self.inputs, settings.card_ranks, settings.critic)
+        return NetworkCard(
+            kind="mlp",
+            inputs=input_names(self.inputs),
+            rule_features=input_names(self.features, RULE_SPEC),
+            hidden_sizes=settings.hidden_sizes,
+            card_ranks=settings.card_ranks,
+            critic=settings.critic,
+        )
+
     @torch.no_grad()
     def collect(
-        self, network: ActorCritic, n_steps: int, rng: np.random.Generator
+        self, network: ActorCritic | OwnNetwork, n_steps: int, rng: np.random.Generator
     ) -> tuple[int, int]:
         """Fill the buffer with `n_steps` steps of all games, and estimate advantages.
 
@@ -98,7 +126,9 @@ class SelfPlayCollector:
         self._estimate_advantages(network, n_steps, result)
         return int(buffer.dones[:n_steps].sum()), n_steps * self.n_envs
 
-    def _estimate_advantages(self, network: ActorCritic, n_steps: int, result: StepResult) -> None:
+    def _estimate_advantages(
+        self, network: ActorCritic | OwnNetwork, n_steps: int, result: StepResult
+    ) -> None:
         buffer, settings = self.buffer, self.settings
         if buffer.dones[n_steps - 1].all():
             next_values = self.backend.zeros(self.n_envs, np.float32)
@@ -137,7 +167,7 @@ class SelfPlayCollector:
             )
             self.backend.batch_backend.run_rows(batch.n, write_hidden_cards, cards)
 
-    def evaluate(self, network: ActorCritic, step: int) -> tuple[Array, Array]:
+    def evaluate(self, network: ActorCritic | OwnNetwork, step: int) -> tuple[Array, Array]:
         """Logits and values of all games at a step; -1: after the last."""
         backend = self.backend
         with backend.autocast():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
 
 from ...agents.checkpoints.schema import CardRanks, Critic
 from ...common.settings import (
@@ -38,6 +40,16 @@ _MaxGradNorm = Annotated[
 ]
 _RewardScale = Annotated[float, doc("Divisor of rewards.", ge=1e-6, le=1e6)]
 _HiddenSizes = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
+_Network = Annotated[
+    str,
+    doc(
+        "Network of one's own: a torch module, `package.module:Class` or `file.py:Class`; empty: "
+        "an MLP with `hidden_sizes`."
+    ),
+]
+_NetworkOptions = Annotated[
+    dict[str, Any], doc("Keyword arguments of the class that `network` names.")
+]
 _LearningRate = Annotated[NonNegative, doc("Learning rate of Adam at the start.")]
 _VfCoef = Annotated[NonNegative, doc("Coefficient of the value loss.")]
 _EntCoef = Annotated[NonNegative, doc("Coefficient of the entropy bonus at the start.")]
@@ -48,6 +60,8 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
     fixed: ClassVar[tuple[str, ...]] = (
         *Settings.fixed,
+        "network",
+        "network_options",
         "card_ranks",
         "critic",
         "reward_scale",
@@ -58,6 +72,8 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     trainer: str = "ppo"
     # Network.
     hidden_sizes: _HiddenSizes = (256, 256)
+    network: _Network = ""
+    network_options: _NetworkOptions = msgspec.field(default_factory=dict)
     card_ranks: Annotated[
         CardRanks,
         doc("Ranks in the network's input: `relative` to the cards in play, or `absolute`."),
@@ -117,6 +133,17 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_network(self)
+        if self.network and len(self.all_options) > 1:
+            raise SettingsError(
+                f"network is {self.network}: a network of one's own learns one rule set, and rules "
+                f"lists {len(self.all_options)}"
+            )
+        if self.network and self.critic == "shared":
+            raise SettingsError(
+                f"critic is 'shared', and what {self.network} shares is its own affair: give "
+                "critic=separate, or critic=oracle for hidden cards as a second input"
+            )
         if not self.learning_rate and not self.learning_rate_end:
             raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
         if self.n_envs < len(self.all_options):
@@ -174,6 +201,8 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 
     fixed: ClassVar[tuple[str, ...]] = (
         *(name for name in Settings.fixed if name != "n_steps"),
+        "network",
+        "network_options",
         "replay_size",
         "reservoir_size",
         "reward_scale",
@@ -181,6 +210,8 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 
     trainer: str = "nfsp"
     hidden_sizes: _HiddenSizes = (256, 256)
+    network: _Network = ""
+    network_options: _NetworkOptions = msgspec.field(default_factory=dict)
     n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 256
     anticipatory: Annotated[
         Fraction,
@@ -207,6 +238,7 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_network(self)
         if not self.anticipatory:
             raise SettingsError("anticipatory is 0: no best response plays, so nothing is learnt")
         for name in ("replay_size", "reservoir_size"):
@@ -284,6 +316,16 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     @property
     def notes(self) -> tuple[str, ...]:
         return _notes_on_batch_size(self)
+
+
+def _check_network(settings: PPOSettings | NFSPSettings) -> None:
+    if settings.network_options and not settings.network:
+        raise SettingsError("network_options are those of a network of one's own: name its class")
+    if settings.network and settings.hidden_sizes != type(settings)().hidden_sizes:
+        raise SettingsError(
+            f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: give the sizes "
+            f"of {settings.network} as network_options"
+        )
 
 
 def _notes_on_batch_size(settings: PPOSettings | SB3Settings) -> tuple[str, ...]:

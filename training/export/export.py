@@ -32,6 +32,7 @@ from ...agents.checkpoints.bundled import network_for
 from ...common.files import check_writable, write_file
 from ...common.markup import markdown_block, markdown_table, markdown_text
 from ...common.suggestions import not_installed
+from ...engine.observation.history import HISTORY_COLUMNS, history_rows
 from ...engine.observation.spec import spec_of
 from ...engine.rules import RulesLike
 
@@ -60,11 +61,12 @@ OUTPUTS = {
 def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
     """Metadata that is written into a graph: rules, suit order, inputs and outputs."""
     card = checkpoint.card
-    size = spec_of(checkpoint.rules[0]).size
+    size = "×".join(map(str, _observation_shape(checkpoint)))
     metadata = {
         "rules": join_rule_names(checkpoint.rules),
         "rule_sets": json.dumps(card.rules),
         "suit_order": card.suit_order,
+        "observation": card.network.observation,
         "observation_version": str(card.observation_version),
         "horizon": card.horizon,
         "reward": card.reward,
@@ -89,7 +91,7 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[ModelProto, float]:
     from .policy_module import PolicyModule
 
     policy = PolicyModule(checkpoint)
-    inputs = _random_inputs(checkpoint.card.actions, spec_of(checkpoint.rules[0]).size)
+    inputs = _random_inputs(checkpoint)
     file = BytesIO()
     with warnings.catch_warnings():
         # The older exporter of torch, deprecated, is the one that needs no package besides onnx.
@@ -110,14 +112,26 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[ModelProto, float]:
     return model, _max_difference(model, policy, inputs)
 
 
-def _random_inputs(n_actions: int, size: int, rows: int = 256) -> dict[str, Tensor]:
+def _observation_shape(checkpoint: Checkpoint) -> tuple[int, ...]:
+    rules = checkpoint.rules[0]
+    if checkpoint.card.network.observation == "history":
+        return history_rows(rules), HISTORY_COLUMNS
+    return (spec_of(rules).size,)
+
+
+def _random_inputs(checkpoint: Checkpoint, rows: int = 256) -> dict[str, Tensor]:
     """Observations and masks as tensors, by the names of a graph's inputs."""
     import torch
 
     rng = np.random.default_rng(0)
-    masks = rng.random((rows, n_actions)) < 0.25
+    masks = rng.random((rows, checkpoint.card.actions)) < 0.25
     masks[:, 0] |= ~masks.any(axis=1)
-    observations = rng.random((rows, size)) < 0.15
+    shape = (rows, *_observation_shape(checkpoint))
+    if checkpoint.card.network.observation == "history":
+        # Any rows of the first three tricks: a kind, a player, a card, a trick.
+        observations = rng.integers([8, 3, 54, 3], size=shape)
+    else:
+        observations = rng.random(shape) < 0.15
     return {
         name: torch.from_numpy(array.astype(np.int8))
         for name, array in zip(INPUTS, (observations, masks), strict=True)

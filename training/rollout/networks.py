@@ -15,6 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ...agents.checkpoints.input_names import input_names
+from ...agents.checkpoints.schema import CardRanks, Critic, NetworkCard
+from ...agents.networks.module import OwnNetwork, observation_of, source_digest
 from ...common.typing import Array, Arrays
 
 # Numbers of bfloat16 in 16 bytes, of which rows have to be multiples.
@@ -66,37 +69,46 @@ class ActorCritic(nn.Module):
     def __init__(
         self,
         n_inputs: int,
-        hidden_sizes: Sequence[int],
         n_actions: int,
-        n_privileged: int | None,
+        n_hidden_inputs: int = 0,
+        *,
+        hidden_sizes: Sequence[int],
+        shared_critic: bool = False,
         generator: torch.Generator,
     ) -> None:
-        """`n_privileged`: inputs of a separate critic beyond the actor's; None: shared layers."""
+        """`n_hidden_inputs`: hidden cards that a critic of its own sees beside the inputs."""
         super().__init__()
         self.hidden = _hidden_layers([n_inputs, *hidden_sizes], generator)
         self.policy = nn.Linear(hidden_sizes[-1], n_actions)
         self.critic: MLP | None = None
-        if n_privileged is not None:
-            sizes = [n_inputs + n_privileged, *hidden_sizes]
+        if not shared_critic:
+            sizes = [n_inputs + n_hidden_inputs, *hidden_sizes]
             self.critic = _hidden_layers(sizes, generator)
         self.value = nn.Linear(hidden_sizes[-1], 1)
         _init_layer(self.policy, 0.01, generator)
         _init_layer(self.value, 1.0, generator)
 
-    def forward(self, x: Tensor, hidden_cards: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, x: Tensor, hidden_cards: Tensor | None = None
+    ) -> tuple[Tensor, Tensor | None]:
         """Logits of all actions, and the value for the player to move.
 
-        `hidden_cards` has no columns for a critic without privileged inputs.
+        `hidden_cards` has no columns for a critic without privileged inputs. Without it there are
+        the logits alone.
         """
         features = value_features = self.hidden(x)
+        logits = self.policy(features).float()
+        if hidden_cards is None:
+            return logits, None
         if self.critic is not None:
             inputs = torch.cat([x, hidden_cards], 1) if hidden_cards.shape[1] else x
             value_features = self.critic(inputs)
-        return self.policy(features).float(), self.value(value_features).float().squeeze(-1)
+        return logits, self.value(value_features).float().squeeze(-1)
 
-    def logits(self, x: Tensor) -> Tensor:
-        """Logits of all actions."""
-        return self.policy(self.hidden(x)).float()
+    def critic_parameters(self) -> list[nn.Parameter]:
+        """Parameters of the critic alone."""
+        layers = [] if self.critic is None else [*self.critic.parameters()]
+        return [*layers, *self.value.parameters()]
 
 
 class QNetwork(nn.Module):
@@ -105,8 +117,9 @@ class QNetwork(nn.Module):
     def __init__(
         self,
         n_inputs: int,
-        hidden_sizes: Sequence[int],
         n_actions: int,
+        *,
+        hidden_sizes: Sequence[int],
         generator: torch.Generator,
     ) -> None:
         super().__init__()
@@ -114,8 +127,27 @@ class QNetwork(nn.Module):
         self.q_values = nn.Linear(hidden_sizes[-1], n_actions)
         _init_layer(self.q_values, 0.01, generator)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.q_values(self.hidden(x))
+    def forward(self, x: Tensor) -> tuple[Tensor, None]:
+        return self.q_values(self.hidden(x)), None
+
+
+def card_of_module(
+    settings: Any, inputs: Array, card_ranks: CardRanks, critic: Critic | None = None
+) -> NetworkCard:
+    """Card of a network of one's own, which settings name; a history has no named inputs."""
+    observation: Any = observation_of(settings.network)
+    of_vector = observation == "vector"
+    return NetworkCard(
+        kind="module",
+        inputs=input_names(inputs) if of_vector else (),
+        hidden_sizes=(),
+        card_ranks=card_ranks if of_vector else "absolute",
+        critic=critic,
+        module=settings.network,
+        options=dict(settings.network_options),
+        source_sha256=source_digest(settings.network),
+        observation=observation,
+    )
 
 
 def _hidden_layers(sizes: Sequence[int], generator: torch.Generator) -> MLP:
@@ -138,14 +170,19 @@ def _parameters(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
 
 def weights_of(network: nn.Module) -> Arrays:
     """Weights of a network under the names of a checkpoint."""
+    if isinstance(network, OwnNetwork):
+        return network.weights()
     return {
         name: param.detach().float().cpu().numpy().copy() for name, param in _parameters(network)
     }
 
 
 @torch.no_grad()
-def load_weights(network: ActorCritic, weights: Mapping[str, Array]) -> None:
+def load_weights(network: ActorCritic | OwnNetwork, weights: Mapping[str, Array]) -> None:
     """Copy the weights of a checkpoint; parameters that it does not have stay as they are."""
+    if isinstance(network, OwnNetwork):
+        network.load_weights(weights)
+        return
     for name, param in _parameters(network):
         if name in weights:
             param.copy_(torch.from_numpy(weights[name]))

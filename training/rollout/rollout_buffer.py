@@ -43,9 +43,13 @@ class RolloutBuffer:
         *,
         rule_features: np.ndarray,
         relative_ranks: bool,
+        history: bool,
         oracle_critic: bool,
     ) -> None:
-        """Observations are the `inputs` of each game, followed by its `rule_features`."""
+        """Observations are the `inputs` of each game, followed by its `rule_features`.
+
+        Those of a `history` are its rows, one after the other.
+        """
         shape, zeros = (n_steps, n_envs), backend.zeros
         n_inputs = len(inputs) + rule_features.shape[1]
         n_hidden_cards = HIDDEN_CARDS_SIZE if oracle_critic else 0
@@ -69,22 +73,30 @@ class RolloutBuffer:
         self.rewards: Array = zeros((*shape, 2), np.float32)
         self.dones: Array = zeros(shape, np.bool_)
         self.advantages: Array = zeros(shape, np.float32)
-        self._backend, self._relative_ranks = backend, relative_ranks
+        self._backend, self._relative_ranks, self._history = backend, relative_ranks, history
         self._inputs = backend.batch_backend.constant(inputs)
+        self._every_action = backend.from_numpy(np.arange(n_actions))
 
     def add_observations(self, step: int, result: StepResult) -> None:
         """Add observations and masks at a step; -1: after the last."""
         is_next = step < 0
-        rows = InputRows(
-            observations=result.observations,
-            masks=result.masks,
-            inputs=self._inputs,
-            relative_ranks=self._relative_ranks,
-            network_inputs=self.next_observations if is_next else self.observations[step],
-            network_masks=self.next_masks if is_next else self.action_masks[step],
-            env_actions=self.env_actions,
-        )
-        self._backend.batch_backend.run_rows(len(self.env_actions), gather_rows, rows)
+        observations = self.next_observations if is_next else self.observations[step]
+        masks = self.next_masks if is_next else self.action_masks[step]
+        if self._history:
+            observations[:] = result.observations.reshape(observations.shape)
+            masks[:] = result.masks
+            self.env_actions[:] = self._every_action
+        else:
+            rows = InputRows(
+                observations=result.observations,
+                masks=result.masks,
+                inputs=self._inputs,
+                relative_ranks=self._relative_ranks,
+                network_inputs=observations,
+                network_masks=masks,
+                env_actions=self.env_actions,
+            )
+            self._backend.batch_backend.run_rows(len(self.env_actions), gather_rows, rows)
         if not is_next:
             self.seats[step] = result.seats
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..common.progress import Progress
 from ..engine.observation.suit_order import SUIT_ORDERS
-from .worker_options import add_workers_option, worker_count
+from .worker_options import add_trust_option, add_workers_option, worker_count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help=f"further columns: {', '.join(EXTRAS)}",
     )
+    add_trust_option(parser)
     add_workers_option(parser)
 
 

@@ -24,6 +24,7 @@ from .evaluation_options import (
     report,
     with_origin,
 )
+from .worker_options import add_trust_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agent", nargs="?", metavar="A", help="the agent to measure")
     parser.add_argument("--against", nargs="+", metavar="B", help="its opponents, one or more")
     add_run_options(parser)
+    add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from .worker_options import add_trust_option
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -24,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="default: ONNX beside the checkpoint; of a bundled one, in this folder",
     )
     parser.add_argument("--rules", metavar="NAME", help="rule set, if the checkpoint plays several")
+    add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

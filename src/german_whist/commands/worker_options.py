@@ -31,7 +31,8 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="load code that a file of settings names: module:object, or sb3:PATH",
+        help="load code that a file of settings or a checkpoint names: module:object, "
+        "file.py:object, or sb3:PATH",
     )
 
 

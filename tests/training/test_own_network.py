@@ -1,0 +1,281 @@
+"""Networks of one's own: training, resuming, checkpoints, play, exact measures and ONNX."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from german_whist import Game, load_agent, load_rules, resume, train  # noqa: E402
+from german_whist.agents.base import CannotPlay  # noqa: E402
+from german_whist.agents.checkpoints import CheckpointError, read_checkpoint  # noqa: E402
+from german_whist.agents.networks.module import ModulePolicy  # noqa: E402
+from german_whist.cli import main  # noqa: E402
+from german_whist.common.settings import SettingsError  # noqa: E402
+from german_whist.common.signals import RunStopped  # noqa: E402
+from german_whist.evaluation.exploitability.exact import (  # noqa: E402
+    exploitability_on_full_tree,
+    measure_exploitability,
+)
+from german_whist.training.folder import STATE  # noqa: E402
+from german_whist.training.presets import settings_from  # noqa: E402
+from german_whist.training.run_state import load_state  # noqa: E402
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+CLASSES = {
+    "vector": (EXAMPLES / "transformer_network.py", "Transformer", {"width": 8, "heads": 2}),
+    "history": (EXAMPLES / "gru_network.py", "GRUNetwork", {"width": 8}),
+}
+SMALL: dict[str, Any] = {
+    "rules": "2x4-h2",
+    "reward": "points",
+    "n_envs": 16,
+    "batch_size": 16,
+    "threads": 1,
+    "eval_opponents": [],
+    "eval_hands": 2,
+    "final_eval_hands": 2,
+    "save_every": 100,
+    "eval_every": 1_000_000,
+    "eval_mode": "sync",
+}
+
+
+def settings_of(trainer: str, observation: str, tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    file, name, options = CLASSES[observation]
+    source = tmp_path / file.name
+    if not source.exists():
+        shutil.copy(file, source)
+    critic = {} if trainer == "nfsp" else {"critic": "separate"}
+    return {
+        **SMALL,
+        **critic,
+        "trainer": trainer,
+        "network": f"{source}:{name}",
+        "network_options": options,
+        **changes,
+    }
+
+
+@pytest.mark.parametrize("observation", CLASSES)
+@pytest.mark.parametrize("trainer", ["ppo", "mmd", "nfsp"])
+def test_run_of_an_own_network_resumes_to_the_bit(
+    trainer: str, observation: str, tmp_path: Path
+) -> None:
+    settings = settings_of(trainer, observation, tmp_path)
+    once = train(settings, folder=tmp_path / "once", quiet=True, decisions=400)
+    train(settings, folder=tmp_path / "twice", quiet=True, decisions=400, max_minutes=1e-9)
+    twice = resume(tmp_path / "twice", quiet=True, max_minutes=0)
+    assert twice.decisions == once.decisions
+    (first, _), (second, _) = (load_state(tmp_path / name / STATE) for name in ("once", "twice"))
+    assert first.keys() == second.keys()
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    weights, again = (read_checkpoint(each.checkpoint).weights for each in (once, twice))
+    assert all(np.array_equal(weights[name], again[name]) for name in weights)
+
+
+def views_of(rules: str, count: int) -> list[Any]:
+    views, seed, rng = [], 0, np.random.default_rng(1)
+    while len(views) < count:
+        game, seed = Game(rules, seed=seed), seed + 1
+        while game.stock and len(views) < count:
+            views.append(game.view())
+            game.play(rng.choice(np.array(game.legal(), object)))
+    return views
+
+
+@pytest.mark.parametrize("observation", CLASSES)
+@pytest.mark.parametrize("critic", ["separate", "oracle"])
+def test_own_network_plays_as_it_was_trained_and_as_its_graph(
+    critic: str, observation: str, tmp_path: Path
+) -> None:
+    """The probabilities of the agent, of the torch module, and of the ONNX graph are the same."""
+    pytest.importorskip("onnxruntime")
+    from german_whist import load_policy
+    from german_whist.training.export.export import export_onnx
+
+    settings = settings_of("ppo", observation, tmp_path, rules="2x5-h3", critic=critic)
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=300)
+    views = views_of("2x5-h3", 1000)
+    agent = load_agent(run.checkpoint)
+    probs = agent.probabilities(views)
+    assert np.allclose(probs.sum(1), 1)
+    policy = load_policy(run.checkpoint)
+    seen = policy.observe(views)
+    with torch.no_grad():
+        logits, _ = policy.module(*map(torch.from_numpy, (seen.observations, seen.masks)))
+    shown = logits.softmax(1).numpy()
+    real = np.stack([seen.real(np.full(len(views), action)) for action in range(52)], axis=1)
+    expected = np.zeros_like(probs)
+    np.put_along_axis(expected, real, shown, axis=1)
+    assert np.abs(probs - expected).max() < 1e-6
+    export_onnx(run.checkpoint, tmp_path / "graph.onnx")
+    graph = load_agent(f"onnx:{tmp_path}/graph.onnx,sample", "2x5-h3")
+    assert np.abs(graph.probabilities(views) - probs).max() < 1e-5
+    if critic == "separate":
+        assert np.isfinite(agent.value(views)).all()
+    else:
+        with pytest.raises(ValueError, match="reads hidden cards"):
+            agent.value(views)
+
+
+@pytest.mark.parametrize("observation", CLASSES)
+def test_exploitability_of_an_own_network_is_exact(observation: str, tmp_path: Path) -> None:
+    """On the public tree, of one suit's upcards for the vector, and deal by deal: the same."""
+    settings = settings_of("ppo", observation, tmp_path)
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=300)
+    rules = load_rules("2x4-h2")
+    agent = load_agent(f"{run.checkpoint},sample", rules)
+    fast, full = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
+    assert fast.exploitability == pytest.approx(full.exploitability, abs=1e-7)
+    assert fast.exploitability > 0.001
+
+
+def test_code_of_a_checkpoint_needs_a_word_of_trust(tmp_path: Path, capsys: Any) -> None:
+    settings = settings_of("ppo", "vector", tmp_path)
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    name, words = settings["network"], ["exploitability", str(run.folder)]
+    for command in (words, ["evaluate", str(run.folder), "--against", "random", "--hands", "2"]):
+        assert main(command) == 2
+        assert f"add --trust {name}" in capsys.readouterr().err
+        assert main([*command, "--trust", name]) == 0
+        capsys.readouterr()
+
+
+def test_changed_source_is_told_and_misfitting_weights_are_refused(tmp_path: Path) -> None:
+    import os
+    import subprocess
+    import sys
+
+    settings = settings_of("ppo", "vector", tmp_path)
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    source = Path(settings["network"].rpartition(":")[0])
+    load = [sys.executable, "-W", "always", "-c"]
+    load += [f"import german_whist; german_whist.load_agent({str(run.checkpoint)!r})"]
+
+    def told() -> str:
+        # In another process: a file is loaded once in each.
+        done = subprocess.run(load, capture_output=True, text=True, check=False, env=os.environ)
+        return done.stderr
+
+    assert "has changed" not in told()
+    text = source.read_text("utf-8")
+    source.write_text(text + "\n# a remark\n", "utf-8")
+    assert "Transformer has changed since the training: it plays as the source is now" in told()
+    source.write_text(text.replace("2 * width", "3 * width"), "utf-8")
+    assert "its weights do not fit" in told()
+    source.unlink()
+    assert "there is no such file" in told()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"critic": "shared"}, "critic is 'shared', and what"),
+        ({"hidden_sizes": [8]}, r"hidden_sizes is \[8\], which is for the MLP"),
+        ({"rules": ["2x4-h2", "2x5-h2"]}, "learns one rule set, and rules lists 2"),
+        ({"network": ""}, "network_options are those of a network of one's own"),
+    ],
+)
+def test_settings_beside_an_own_network_are_checked(
+    changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        settings_from({**settings_of("ppo", "vector", tmp_path), **changes})
+
+
+WRONG = """
+import torch
+from torch import nn
+
+class NoModule:
+    pass
+
+class Listens(nn.Module):
+    observation = "sound"
+
+class Takes(nn.Module):
+    def __init__(self, n_inputs):
+        super().__init__()
+
+class Base(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.policy = nn.Linear(n_inputs, n_actions)
+
+class FewLogits(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations)[:, 1:], observations[:, 0]
+
+class NoValues(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations), None
+
+class Good(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations), observations[:, 0] * self.policy.bias[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("NoModule", {}, "a network is a class of torch.nn.Module"),
+        ("Listens", {}, "observation is 'sound': a network reads the 'vector' or the 'history'"),
+        ("Takes", {}, "cannot be made with 66 inputs, 52 actions, 0 hidden inputs"),
+        ("Absent", {}, "has no 'Absent'"),
+        ("FewLogits", {}, r"returned logits of shape \(16, 51\): \(16, 52\) is needed"),
+        ("NoValues", {}, "returned values of shape None: one value for each of 16"),
+        ("Good", {"critic_warmup": 0.1}, "has no method critic_parameters"),
+        ("Good", {"critic_lr_scale": 2.0}, "has no method critic_parameters"),
+    ],
+)
+def test_what_is_wrong_with_a_network_is_said(
+    name: str, changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG, "utf-8")
+    network = f"{tmp_path}/wrong.py:{name}"
+    settings = settings_of("ppo", "vector", tmp_path, network=network, network_options={})
+    with pytest.raises((ValueError, RunStopped), match=message):
+        train({**settings, **changes}, folder=tmp_path / "run", quiet=True, decisions=100)
+
+
+def test_own_network_learns_from_the_weights_of_its_like(tmp_path: Path) -> None:
+    settings = settings_of("ppo", "vector", tmp_path)
+    first = train(settings, folder=tmp_path / "first", quiet=True, decisions=200)
+    then = train(
+        settings,
+        folder=tmp_path / "then",
+        quiet=True,
+        decisions=32,
+        init=str(first.folder),
+        learning_rate=1e-9,
+        learning_rate_end=1e-9,
+    )
+    weights, near = (read_checkpoint(each.checkpoint).weights for each in (first, then))
+    assert all(np.allclose(weights[name], near[name], atol=1e-6) for name in weights)
+    with pytest.raises(ValueError, match=r"has the network .*, whose options differ"):
+        train(
+            {**settings, "network_options": {"width": 12, "heads": 2}},
+            folder=tmp_path / "other",
+            quiet=True,
+            init=str(first.folder),
+        )
+
+
+def test_weights_of_another_shape_or_nan_are_refused(tmp_path: Path) -> None:
+    import dataclasses
+
+    settings = settings_of("ppo", "vector", tmp_path)
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    checkpoint = read_checkpoint(run.checkpoint)
+    fewer = dict(list(checkpoint.weights.items())[1:])
+    with pytest.raises(CheckpointError, match="its weights do not fit"):
+        ModulePolicy(dataclasses.replace(checkpoint, weights=fewer))
+    with pytest.raises(CannotPlay, match="plays 2x4-h2, and not 2x5-h2"):
+        load_agent(run.checkpoint, "2x5-h2")
