@@ -5,6 +5,7 @@ Its play does not depend on the batch size.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -332,6 +333,13 @@ def why_no_value(card: CheckpointCard) -> str:
     return ""
 
 
+def _network_values(rules: Rules, net: PolicyNet, views: Array) -> Array:
+    values = np.zeros(len(views))
+    batch = new_query_batch(net, rules.actions)
+    write_network_values(rules.array(), views, net, batch, values)
+    return values
+
+
 class ViewCritic:
     """Critic of a checkpoint that reads what the player to move knows."""
 
@@ -340,8 +348,11 @@ class ViewCritic:
         self._options = options_from(rules, reward=card.reward, horizon=card.horizon)
         # The training divided rewards by this number.
         self._scale = card.settings.get("reward_scale") or max(1.0, 0.4 * self._options.max_loss)
-        self._rules, self._policy = rules, policy
-        self._net = critic_net(checkpoint) if isinstance(policy, PolicyNet) else None
+        self._rules = rules
+        if isinstance(policy, (PolicyNet, TablePolicy)):
+            self._returns = partial(_network_values, rules, critic_net(checkpoint))
+        else:
+            self._returns = policy.values
 
     def values(self, views: Array) -> Array:
         for seat in views["seat"][views["to_move"] == 0].tolist():
@@ -349,13 +360,7 @@ class ViewCritic:
                 f"seat {seat} is not to move in this view, and the critic knows the value of "
                 "decisions alone: ask with the view of the player to move"
             )
-        if self._net is None:
-            values = self._policy.values(views)
-        else:
-            values = np.zeros(len(views))
-            batch = new_query_batch(self._net, self._rules.actions)
-            write_network_values(self._rules.array(), views, self._net, batch, values)
-        values *= self._scale
+        values = self._returns(views) * self._scale
         if self._options.horizon == "foreplay":
             for index in np.flatnonzero(views["stock_left"] == 0):
                 values[index] = self._exact_return(View(self._rules, views[index : index + 1]))
