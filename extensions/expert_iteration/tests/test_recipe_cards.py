@@ -51,6 +51,10 @@ def test_wrong_number_of_workers_is_named(whist: Any) -> None:
     assert "--workers is -2: it has to be from 1 to 4096, or" in error
 
 
+def test_completion_knows_the_recipes(whist: Any) -> None:
+    assert 'words="champion classic quick round"' in whist("completion", "bash").out
+
+
 def test_package_that_is_missing_is_named() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"

@@ -19,7 +19,8 @@ from german_whist.expert_iteration.pipeline import run_expert_iteration
 from german_whist.expert_iteration.recipe import Recipe
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.api import train
-from german_whist.training.experiments.benchmark import load_benchmark, measure_job
+from german_whist.training.experiments.benchmark import load_benchmark, load_results, measure_job
+from german_whist.training.experiments.benchmark_report import AS_PUBLISHED
 from german_whist.training.presets import settings_from
 from german_whist.training.run_state import write_policy
 
@@ -172,11 +173,11 @@ def test_row_of_a_benchmark_has_the_first_policy_and_each_round(tmp_path: Path) 
 
 @pytest.mark.parametrize("path", [*CONFIGS.glob("*.yaml")], ids=lambda path: path.stem)
 def test_published_rows_are_those_of_the_benchmarks(path: Path) -> None:
-    benchmark = load_benchmark(path)
-    lines = (CONFIGS.parents[1] / "docs" / "published.jsonl").read_text("utf-8").splitlines()
-    published = [json.loads(line) for line in lines]
-    here = [row for row in published if row["rules"] in benchmark.rules]
-    assert len(here) == len(benchmark.jobs(Path()))
-    for row in here:
-        assert row["settings"] == benchmark.algorithms[row["algorithm"]]
-        assert row["points"][-1]["decisions"] == pytest.approx(benchmark.decisions, rel=0.01)
+    published = load_results(CONFIGS.parents[1] / "docs" / "published.jsonl")
+    jobs = {(job.rules, job.seed): job for job in load_benchmark(path).jobs(Path())}
+    here = [result for result in published if (result.rules, result.seed) in jobs]
+    assert len(here) == len(jobs)
+    for result in here:
+        origin = jobs[result.rules, result.seed].origin | {"machine": AS_PUBLISHED}
+        assert origin == {name: getattr(result, name) for name in origin}
+        assert result.points[-1].decisions == pytest.approx(result.budget, rel=0.01)
