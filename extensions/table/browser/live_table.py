@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import asdict
 
-from german_whist.engine.game import IllegalAction
+from german_whist.engine.checks import IllegalAction
 from german_whist.engine.records import GameRecord
 from german_whist.engine.view import View
 

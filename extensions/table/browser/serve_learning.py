@@ -20,8 +20,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from german_whist.engine.checks import IllegalAction
 from german_whist.engine.endgame import NotOpenError, best_card_of
-from german_whist.engine.game import Game, IllegalAction
+from german_whist.engine.game import Game
 from german_whist.engine.view import View
 
 from ..rating import Rating

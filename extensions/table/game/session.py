@@ -20,8 +20,9 @@ from german_whist.agents.player import Player
 from german_whist.agents.registry import make_agent
 from german_whist.common.schema import convert
 from german_whist.engine.cards import N_ACTIONS
+from german_whist.engine.checks import IllegalAction
 from german_whist.engine.endgame import NotOpenError, best_card_of, value_of
-from german_whist.engine.game import Game, IllegalAction
+from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord, MatchScore, record_of
 from german_whist.engine.rules import Match, Rules, load_rules
 from german_whist.engine.view import View

@@ -8,8 +8,8 @@ from functools import lru_cache
 from german_whist.agents.base import Agent, CannotPlay
 from german_whist.agents.player import Player
 from german_whist.agents.registry import make_agent
+from german_whist.engine.checks import IllegalAction
 from german_whist.engine.endgame import NotOpenError, best_card_of
-from german_whist.engine.game import IllegalAction
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.engine.rules import Rules
 from german_whist.engine.view import View

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 from rich.console import RenderableType
 
 from german_whist.common.plugins import error_location, error_text
-from german_whist.engine.game import IllegalAction
+from german_whist.engine.checks import IllegalAction
 from german_whist.engine.view import View
 
 from ..game.database import new_id
