@@ -69,10 +69,7 @@ def thinker_actions(
         stream = batch.rng[index : index + 1]
         if not accumulate:
             _start_search(search, view, stream)
-        if view.stock_left == 2:
-            _search_all_determinizations(search, view, samples)
-        else:
-            _search_sampled_determinizations(search, view, samples, stream)
+        _search_determinizations(search, view, samples, stream)
         batch.actions[index] = search.cards[_best(search)]
 
 
@@ -131,24 +128,33 @@ def _drop_equivalent_cards(view: Record, known: np.uint64, search: ThinkerSearch
 
 
 @inline_ir
-def _search_sampled_determinizations(
+def _search_determinizations(
     search: ThinkerSearch, view: Record, samples: int, stream: np.ndarray
 ) -> None:
-    """Search the active cards in so many determinizations, or until one card is left."""
+    """Search the active cards in so many determinizations, or until one card is left.
+
+    With one trick left for the stock every card is searched in every determinization.
+    """
     progress = row(search.progress, 0)
     while samples > 0:
-        if progress.samples and progress.pruning >= PRUNE_BY_RACING:
-            _drop_losing_cards(search)
-        if progress.active & (progress.active - 1) == 0:
-            break
-        count = min(ROUND_SIZE, samples)
-        for sample in range(count):
-            draw_believed_determinization(search, view, stream)
-            search.determinizations[sample] = search.games[0]
-            search.sample_weights[sample] = 1.0
-        samples -= ROUND_SIZE
-        progress.samples += count
-        _evaluate_round(search, view, count, samples <= 0)
+        if view.stock_left == 2:
+            count = _list_determinizations(search, view, samples)
+            samples = 0
+        else:
+            if progress.samples and progress.pruning >= PRUNE_BY_RACING:
+                _drop_losing_cards(search)
+            if progress.active & (progress.active - 1) == 0:
+                break
+            count = min(ROUND_SIZE, samples)
+            for sample in range(count):
+                draw_believed_determinization(search, view, stream)
+                search.determinizations[sample] = search.games[0]
+                search.sample_weights[sample] = 1.0
+            samples -= ROUND_SIZE
+            progress.samples += count
+        # Compiled in one place: it is most of the search.
+        if count:
+            _evaluate_round(search, view, count, samples <= 0)
 
 
 @inline_ir
@@ -317,8 +323,8 @@ def _score(search: ThinkerSearch, index: int, total: float) -> float:
 
 
 @inline_ir
-def _search_all_determinizations(search: ThinkerSearch, view: Record, samples: int) -> None:
-    """Search every card in every determinization, with one trick left for the stock.
+def _list_determinizations(search: ThinkerSearch, view: Record, samples: int) -> int:
+    """List all determinizations with one trick left for the stock; returns their number.
 
     They differ by one card then, so they are enumerated instead of sampled, and weighted by the
     probability of the opponent's hand. The result counts as `samples` of them.
@@ -338,12 +344,11 @@ def _search_all_determinizations(search: ThinkerSearch, view: Record, samples: i
         search.sample_weights[count] = weight
         total += weight
         count += 1
-    if count == 0:
-        return
     for sample in range(count):
         search.sample_weights[sample] = samples * (search.sample_weights[sample] / total)
-    row(search.progress, 0).samples += samples
-    _evaluate_round(search, view, count, True)
+    if count:
+        row(search.progress, 0).samples += samples
+    return count
 
 
 @inline_ir
