@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ...common.jit.compiler import allocates, jit
+from ...common.jit.compiler import jit
 from ...common.typing import Array
 
 
@@ -90,10 +90,8 @@ class MLPBatch(NamedTuple):
     out: np.ndarray
 
 
-@jit
-@allocates
 def new_forward_buffers(sizes: np.ndarray) -> ForwardBuffers:
-    inputs, widest = sizes[0], sizes[1:].max()
+    inputs, widest = int(sizes[0]), int(sizes[1:].max())
     return ForwardBuffers(
         accumulator=np.zeros(sizes[1], np.int32),
         was_active=np.zeros(inputs, np.uint8),

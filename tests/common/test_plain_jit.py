@@ -177,7 +177,7 @@ def test_who_gets_what_a_function_allocated_counts_references() -> None:
         for each in functions
         if hasattr(each, compiled._MARK) and each.__annotations__["return"] not in numbers
     }
-    assert "new_forward_buffers" in {each.__name__ for each in makers}
+    assert "_leader_values" in {each.__name__ for each in makers}
     for function in functions:
         called = {getattr(each, "py_func", None) for each in compiled._values_named_in(function)}
         # Without references the array of a maker would never be freed.
