@@ -7,6 +7,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy as np
 from ...common.jit.compiler import jit
 from ...engine.bitset import NO_CARDS, ONE, lowest, popcount
 from ...engine.dtypes import VIEW
-from ...engine.endgame import Tablebase
-from ...engine.endgame.game_values import endgame_tablebases
+from ...engine.endgame import Tablebase, empty_tablebase
+from ...engine.endgame.game_values import endgame_kinds, endgame_tablebases, prepare_tablebases
 from ...engine.endgame.index import MAX_CARDS
 from ...engine.play import Record, row
 from ...engine.rules import Match, Rules, RulesLike
@@ -193,15 +194,24 @@ class SearchAgent(Agent):
         super().__init__(rules, match=match)
         self.budget = parse_budget(samples, self.kind)
         self.name = f"{self.kind}:{self.budget}"
-        self._tablebases = endgame_tablebases(self.rules)
-        # With these tablebases.
+        prepare_tablebases(self.rules)
         self._endgame: EndgamePlayer | None = EndgamePlayer(self.rules)
+
+    @cached_property
+    def _tablebases(self) -> list[Tablebase]:
+        return endgame_tablebases(self.rules)
 
     def _compile(self) -> None:
         none = ViewBatch(np.zeros(0, VIEW), np.zeros(0, np.uint64), np.zeros(0, np.int64))
-        self.kernel(self._new_search(), none, self.chunk, False)
-        is_trivial(self.rules_array, np.zeros(1, VIEW), True)
-        self._improve_endings(none.views, none.actions)
+        # Of the same type as those that another process may be building.
+        kinds = endgame_kinds(self.rules)
+        self._tablebases = [empty_tablebase(kind.trumps, kind.low) for kind in kinds]
+        try:
+            self.kernel(self._new_search(), none, self.chunk, False)
+            is_trivial(self.rules_array, np.zeros(1, VIEW), True)
+            self._improve_endings(none.views, none.actions)
+        finally:
+            del self._tablebases
 
     @abstractmethod
     def _new_search(self, pruning: int = PRUNE_BY_RACING) -> Any:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from ...common.jit.compiler import warm_up
 from ...common.typing import Array
 from ..rules import Rules
 from . import Tablebase, load_tablebase, values
 from .index import MAX_CARDS
+from .load import is_built
 from .store import TablebaseKind
 
 
@@ -19,6 +23,16 @@ def endgame_kinds(rules: Rules) -> list[TablebaseKind]:
 def endgame_tablebases(rules: Rules) -> list[Tablebase]:
     """The tablebase of each possible contract of a rule set; their `low` identifies it."""
     return [load_tablebase(kind.trumps, kind.low) for kind in endgame_kinds(rules)]
+
+
+def prepare_tablebases(rules: Rules) -> None:
+    """Build the tablebases of a rule set now, if their files are missing; else map them."""
+    for kind in endgame_kinds(rules):
+        load = partial(load_tablebase, kind.trumps, kind.low)
+        if is_built(kind):
+            load()
+        else:
+            warm_up(f"endings ({kind.name})", "engine", load, seconds=6)
 
 
 def inexact_reason(rules: Rules) -> str:

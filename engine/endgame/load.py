@@ -59,9 +59,14 @@ def available_tablebase(kind: TablebaseKind) -> Tablebase:
     return _loaded[kind] if kind in _loaded else _available(kind)
 
 
+def is_built(kind: TablebaseKind) -> bool:
+    """Whether a file of the endings up to ten cards is there."""
+    return layer_files(kind, DEFAULT_CARDS)[0].path.exists()
+
+
 @cache
 def _available(kind: TablebaseKind) -> Tablebase:
-    if layer_files(kind, DEFAULT_CARDS)[0].path.exists() or not COMPILED:
+    if is_built(kind) or not COMPILED:
         return load_tablebase(kind.trumps, kind.low)
     return _load(kind, FIRST_CARDS)
 

@@ -16,6 +16,7 @@ tricks were played.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from german_whist.engine.bitset import NO_CARDS, bit, nth_lowest, popcount
 from german_whist.engine.cards import N_CARDS
 from german_whist.engine.dtypes import EXCHANGE, FOLLOW, NO_CARD
 from german_whist.engine.endgame import Ending, Scratch, Tablebase, solve_moves
-from german_whist.engine.endgame.game_values import endgame_tablebases
+from german_whist.engine.endgame.game_values import endgame_tablebases, prepare_tablebases
 from german_whist.engine.endgame.index import MAX_CARDS
 from german_whist.engine.endgame.solver import thread_scratch
 from german_whist.engine.play import Record, row
@@ -113,8 +114,12 @@ class ForgetfulAgent(Agent):
 
     def __init__(self, rules: RulesLike = "classic", *, match: Match | None = None) -> None:
         super().__init__(rules, match=match)
-        self._tablebases = endgame_tablebases(self.rules)
+        prepare_tablebases(self.rules)
         compile_act(self, f"{self.name} agent", ForgetfulAgent.act)
+
+    @cached_property
+    def _tablebases(self) -> list[Tablebase]:
+        return endgame_tablebases(self.rules)
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = np.empty(len(views), np.int64)
