@@ -273,6 +273,15 @@ def check_agents(agents: Iterable[object], rules: Rules) -> None:
             make_agent(name, rules)  # its error says why
 
 
+def is_own_code(name: str) -> bool:
+    """Whether an agent is made by code of this package alone, without that of its parameters."""
+    found = _find(name)
+    module = str(getattr(found.factory, "__module__", ""))
+    own = module.startswith(__name__.partition(".")[0] + ".")
+    foreign = ":" in "".join(found.parameters)
+    return own and not module.startswith(f"{__package__}.external.") and not foreign
+
+
 def check_agent_names(names: Iterable[str]) -> None:
     """Refuse names of no agents; nothing is compiled for those of others."""
     for name in names:

@@ -13,13 +13,14 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from ..agents.base import Agent, check_actions, copy_views
+from ..agents.base import Agent, CannotPlay, check_actions, copy_views
 from ..agents.calls import claims_perfect_endgame
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
@@ -28,7 +29,11 @@ from ..common.typing import Array, JsonObject
 from ..engine.cards import N_CARDS, action_text
 from ..engine.dtypes import SEATS
 from ..engine.endgame import Scratch, Tablebase, empty_tablebase, new_scratch
-from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
+from ..engine.endgame.game_values import (
+    endgame_tablebases,
+    inexact_reason,
+    prepare_tablebases,
+)
 from ..engine.records import record_of_finished
 from ..engine.rng import fresh_secret, key_of_bytes, siphash
 from ..engine.rules import Match, Rules
@@ -416,11 +421,34 @@ def _estimator(rules: Rules) -> ValueEstimator:
 
 def warm_up_play(opponents_by_half: OpponentsByHalf, config: PlayConfig) -> None:
     """Compile and load everything by playing one pair of deals that the run does not contain."""
+    compile_play(config)
+    _play_once(opponents_by_half, config)
+
+
+def compile_play(config: PlayConfig) -> None:
+    """Compile what the arena calls besides the agents."""
+    if config.solvable:
+        prepare_tablebases(config.rules)
+    warm_up("arena", "training", partial(_play_randomly, config), seconds=5)
+
+
+def _play_randomly(config: PlayConfig) -> None:
+    agents = as_agent("random", config.rules, match=config.match)
+    half = _Half((agents, agents), config, Task(), 0)
+    if config.solvable:
+        kernels.end_exactly(half.batch, half.endings)
+    _play_once(((agents, agents), (agents, agents)), config)
+
+
+def _play_once(opponents_by_half: OpponentsByHalf, config: PlayConfig) -> None:
     seed = siphash(key_of_bytes(config.key), np.uint64(0), _WARM_UP)
-    warm_up_config = replace(config, seed=int(seed))
+    play_chunk(opponents_by_half, replace(config, seed=int(seed)), Task())
 
-    def play() -> None:
-        play_chunk(opponents_by_half, warm_up_config, Task())
 
-    warm_up("arena", "training", play, seconds=5)
-    play()
+def make_all(agents: Sequence[str], configs: Sequence[PlayConfig]) -> None:
+    """Make agents and an arena for what they compile."""
+    for config in configs:
+        for agent in agents:
+            with suppress(CannotPlay):
+                as_agent(agent, config.rules, match=config.match)
+        compile_play(config)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,13 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..agents.checkpoints import WEIGHTS, read_fields
-from ..agents.registry import check_agents, parse_agent_name
+from ..agents.registry import check_agents, is_own_code, parse_agent_name
 from ..common.executors import (
     LOCAL,
     Executor,
     InProcessExecutor,
     WorkersLost,
 )
+from ..common.jit.side_by_side import compiled_side_by_side
 from ..common.progress import Progress
 from ..common.signals import END_SIGNALS, SignalGuard
 from ..common.typing import Array
@@ -37,7 +39,9 @@ from .chunk_player import (
     Opponents,
     Task,
     chunk_worker,
+    compile_play,
     has_exact_endings,
+    make_all,
 )
 from .formats import percent_with_interval
 from .packing import pack
@@ -82,8 +86,11 @@ class Arena:
             _check_ladder([parse_agent_name(str(agent))[0] for agent in agents], anchor)
         # Made here even where workers play: an error of an agent is raised before anything starts.
         self._chunk_player = ChunkPlayer(self._specs, config.play)
-        by_half = map(self._chunk_player.opponents_by_half, range(len(pairings)))
-        opponents = [first_half for first_half, _ in by_half]
+        own = [agent for agent in agents if isinstance(agent, str) and is_own_code(agent)]
+        with compiled_side_by_side(partial(make_all, own, [config.play])):
+            by_half = map(self._chunk_player.opponents_by_half, range(len(pairings)))
+            opponents = [first_half for first_half, _ in by_half]
+            compile_play(config.play)
         self.names = _names(agents, pairings, opponents)
         agent_of = dict(zip(chain(*pairings), chain(*opponents), strict=True))
         self.details = tuple(

@@ -59,12 +59,16 @@ class LocalWorker:
             pickle.dump(data, self._tasks)
             self._tasks.flush()
 
+    def send(self, task: object) -> None:
+        """Hand over a task whose outcome nobody waits for."""
+        self._send(pickle.dumps(task))
+
     def call(self, task: object, line: Callable[[str], object]) -> Any:
         """Run a task and return its result; `line` is called with each line that it prints.
 
         An exception of the task or of `line` is raised once the task has ended.
         """
-        self._send(pickle.dumps(task))
+        self.send(task)
         line_error: Exception | None = None
         while True:
             try:

@@ -48,6 +48,14 @@ class _Lines(io.TextIOBase):
         pass
 
 
+_in_worker = False
+
+
+def in_worker() -> bool:
+    """Whether this process runs tasks for another one."""
+    return _in_worker
+
+
 class TaskRunner:
     """Runs pickled tasks one after another; outcomes are pickled, for `result_of`.
 
@@ -55,6 +63,8 @@ class TaskRunner:
     """
 
     def __init__(self, factory: bytes, line: Callable[[str], object]) -> None:
+        global _in_worker
+        _in_worker = True
         self._factory = factory
         self._stream = _Lines(line)
 

@@ -23,15 +23,17 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numba
+from filelock import FileLock
 from numba.core import config
 from numba.core.cpu import CPUTargetOptions
 from numba.core.registry import CPUDispatcher
@@ -440,7 +442,30 @@ def noinline(function: Function) -> Function:
     return _compiled(function, noinline=True)
 
 
+class Part(NamedTuple):
+    """What a process compiles at a time: the arguments of `warm_up`."""
+
+    name: str
+    package: str
+    first_calls: Callable[[], object]
+    seconds: int = 1
+
+    @property
+    def marker(self) -> Path:
+        return machine_code_folder(self.package) / f"{self.name}.ready"
+
+    @property
+    def is_ready(self) -> bool:
+        return self.marker.exists()
+
+    @property
+    def lock(self) -> Path:
+        return self.marker.with_suffix(".lock")
+
+
 _warm: set[str] = set()
+_put_off: ContextVar[dict[str, Part] | None] = ContextVar("put_off", default=None)
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 def warm_up(name: str, package: str, first_calls: Callable[[], object], seconds: int = 1) -> None:
@@ -451,24 +476,28 @@ def warm_up(name: str, package: str, first_calls: Callable[[], object], seconds:
     """
     if name in _warm or not COMPILED:
         return
+    part = Part(name, package, first_calls, seconds)
+    parts = _put_off.get()
+    if parts is not None:
+        parts.setdefault(name, part)
+        return
     _warm.add(name)
     try:
-        folder = machine_code_folder(package)
+        is_ready = part.is_ready
     except SourcesUnknown as error:
         _warn_not_cached(_base_folder(), error)
         first_calls()
         return
-    marker = folder / f"{name}.ready"
-    if marker.exists():
+    if is_ready:
         first_calls()
         return
     with ExitStack() as stack:
         # Without a writable lock file each process compiles for itself.
         try:
-            stack.enter_context(file_lock(folder / f"{name}.lock"))
+            stack.enter_context(file_lock(part.lock))
         except OSError as error:
-            _warn_not_cached(folder, error)
-        if not marker.exists():
+            _warn_not_cached(part.lock.parent, error)
+        if not part.is_ready and not _silent.get():
             print(
                 f"german-whist: compiling the {name} for this machine, once (about {seconds} s of "
                 "one core) ...",
@@ -476,4 +505,43 @@ def warm_up(name: str, package: str, first_calls: Callable[[], object], seconds:
                 flush=True,
             )
         first_calls()
-        _mark(marker)
+        _mark(part.marker)
+
+
+@contextmanager
+def put_off() -> Generator[list[Part]]:
+    """Note what `warm_up` is asked for in this block, and leave it to who reads the list."""
+    parts: dict[str, Part] = {}
+    largest_first: list[Part] = []
+    token = _put_off.set(parts)
+    try:
+        yield largest_first
+    finally:
+        _put_off.reset(token)
+        largest_first += sorted(parts.values(), key=lambda part: -part.seconds)
+
+
+@contextmanager
+def messages_off() -> Generator[None]:
+    """Let `warm_up` print nothing in this block."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
+def compile_if_free(part: Part) -> None:
+    """Compile a part into the disk cache, unless another process has done so or is at it."""
+    lock = FileLock(part.lock)
+    try:
+        lock.acquire(timeout=0)
+    except OSError:  # another process has it, or no file can be written
+        return
+    try:
+        if not part.is_ready:
+            part.first_calls()
+            _mark(part.marker)
+            _warm.add(part.name)
+    finally:
+        lock.release()

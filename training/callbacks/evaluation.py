@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,10 +15,12 @@ from ...agents.base import CannotPlay
 from ...agents.checkpoints import list_checkpoints, read_card, read_checkpoint
 from ...agents.checkpoints.schema import Measurement
 from ...agents.networks.policy import NetworkAgent
-from ...agents.registry import check_agent_names, make_agent
+from ...agents.registry import check_agent_names, is_own_code, make_agent
 from ...common.executors import Executor, WorkersLost
+from ...common.jit.side_by_side import compiled_in_background
 from ...engine.rng import secret_of_seed
 from ...evaluation import EveryHandForfeited, evaluate
+from ...evaluation.chunk_player import PlayConfig, make_all
 from ...evaluation.formats import in_columns
 from ..run_state import EvaluationResult
 from ..settings import Settings
@@ -44,10 +47,14 @@ def check_eval_names(settings: Settings) -> None:
 
 def check_eval_opponents(settings: Settings) -> None:
     """Refuse opponents that cannot be made; a known one may be unable to play these rules."""
-    for name in _opponents_of(settings):
-        for options in settings.all_options:
-            with _naming_the_setting(), suppress(CannotPlay):
-                make_agent(name, options.rules)
+    names = [*_opponents_of(settings)]
+    own = [name for name in names if is_own_code(name)]
+    configs = [PlayConfig(options.rules) for options in settings.all_options]
+    with compiled_in_background(partial(make_all, own, configs if names else [])):
+        for name in names:
+            for options in settings.all_options:
+                with _naming_the_setting(), suppress(CannotPlay):
+                    make_agent(name, options.rules)
 
 
 def _opponents_of(settings: Settings) -> Iterable[str]:
