@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import pkgutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -165,6 +168,35 @@ def functions_of_the_package() -> Iterator[Any]:
             for value in vars(import_module(found.name)).values():
                 if getattr(value, "__module__", None) == found.name and hasattr(value, "py_func"):
                     yield value.py_func
+
+
+NUMPY_MAKERS = {
+    *("arange", "argsort", "array", "concatenate", "copy", "cumsum", "empty", "full", "nonzero"),
+    *("ones", "sort", "unique", "where", "zeros", "empty_like", "full_like", "zeros_like"),
+}
+METHODS = {"append", "astype", "copy", "flatten", "nonzero"}
+DISPLAYS = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp, ast.Yield)
+
+
+def allocations_of(function: Any) -> Iterator[str]:
+    """What a function makes, as far as its source tells; numba finds the rest."""
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):
+        if isinstance(node, DISPLAYS):
+            yield ast.unparse(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            of_numpy = ast.unparse(node.func.value) == "np"
+            if node.func.attr in (NUMPY_MAKERS if of_numpy else METHODS):
+                yield ast.unparse(node)
+
+
+def test_every_function_that_allocates_is_marked() -> None:
+    pytest.importorskip("torch")
+    allocating = {
+        each.__qualname__: found
+        for each in functions_of_the_package()
+        if (found := [*allocations_of(each)]) and not hasattr(each, compiled._MARK)
+    }
+    assert allocating == {}
 
 
 def test_who_gets_what_a_function_allocated_counts_references() -> None:
