@@ -38,7 +38,7 @@ from .envs import german_whist_v0 as german_whist_v0
 from .envs.self_play import SelfPlayEnv as SelfPlayEnv
 from .evaluation import evaluate as evaluate
 from .evaluation import ladder as ladder
-from .evaluation.exploitability.exact import measure_exploitability as measure_exploitability
+from .evaluation.exploitability.policies import exploitability as exploitability
 from .solvers.cfr_plus import CFRPlusSolver as CFRPlusSolver
 from .training.api import resume as resume
 from .training.api import train as train
