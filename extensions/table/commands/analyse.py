@@ -12,6 +12,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from german_whist.commands.worker_options import add_trust_option
+
 if TYPE_CHECKING:
     from ..review.accuracy import Accuracy
 
@@ -29,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tricks", action="store_true", help="list every trick as well")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result as JSON")
+    add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from german_whist.agents.registry import common_rules
+from german_whist.commands.worker_options import add_trust_option
 from german_whist.engine.rules import Match
 
 from ..game.session import HUMAN, Session, SessionSettings, new_seed
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="plain lines instead of keys")
     parser.add_argument("--fast", action="store_true", help="no pauses between the tricks")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of saved games")
+    add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import make_agent, parse_agent_name
+from german_whist.commands.worker_options import add_trust_option
 from german_whist.common.files import check_writable, write_file
 from german_whist.common.progress import Progress
 from german_whist.engine.records import GameRecord, read_records
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|PATH",
         help="analyse, and show this network's probabilities as well",
     )
+    add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -19,6 +19,7 @@ import webbrowser
 from contextlib import closing, suppress
 from pathlib import Path
 
+from german_whist.commands.worker_options import add_trust_option
 from german_whist.common.suggestions import not_installed
 
 PORT = 5252
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--token", help="token for a network address (default: random)")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of saved games")
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+    add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
