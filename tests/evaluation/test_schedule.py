@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from german_whist.evaluation import kernels as k
-from german_whist.evaluation.schedule import StoppingRule
+from german_whist.evaluation.chunk_player import Chunk
+from german_whist.evaluation.schedule import PairingProgress, Schedule, StoppingRule
 from german_whist.evaluation.tally import Tally, win_rate_of
 
 
@@ -44,3 +45,32 @@ def test_limits_until_biases_by_an_eighth_at_most(lost: float, won: float, until
     bias, error = found[:, 0].mean() - truth, found[:, 0].std() / rounds**0.5
     assert abs(bias) < until / 8 + 2 * error
     assert np.mean((found[:, 1] <= truth) & (truth <= found[:, 2])) > 0.9
+
+
+def chunk_of(wins: np.ndarray, number: int) -> Chunk:
+    tally = Tally()
+    tally.pairs = len(wins)
+    tally.totals[k.RESULT] = wins.sum()
+    tally.moments[k.RESULT, k.RESULT] = np.square(wins).sum()
+    return Chunk(tally=tally, scores=wins, luck=np.zeros(0), records=[f"chunk {number}"])
+
+
+def test_chunks_count_in_their_order_whichever_was_played_first() -> None:
+    """A worker that is done first changes neither the end nor the result."""
+    chance = np.random.default_rng(4)
+    # The first chunks are level, and those after them lost: an early end would tell.
+    deals = np.concatenate([np.tile([2, -2], 96), np.full(320, -2)]).astype(float)
+    results = []
+    for shuffled in (False, True):
+        written: list[str] = []
+        pairing, rule = PairingProgress(("a", "b"), (False, False)), StoppingRule(512, 0.1)
+        schedule = Schedule([pairing], rule, write_record=written.append)
+        tasks = [*iter(schedule.next_task, None)]
+        for place in chance.permutation(len(tasks)) if shuffled else range(len(tasks)):
+            task = tasks[place]
+            part = deals[task.start : task.start + task.pairs]
+            schedule.add(task, chunk_of(part, int(task.start)))
+        assert pairing.done
+        results.append((pairing.tally.pairs, pairing.tally.totals.tolist(), written))
+    assert results[0] == results[1]
+    assert results[0][0] < len(deals)
