@@ -1,7 +1,7 @@
 """Agents: base class, registry of names, and the built-in agents.
 
->>> from german_whist.agents import make_agent
->>> agent = make_agent("threshold", "classic")
+>>> from german_whist.agents import load_agent
+>>> agent = load_agent("threshold", "classic")
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from .perfect_endgame import EndgamePlayer as EndgamePlayer
 from .player import Player as Player
 from .registry import agent_names as agent_names
 from .registry import as_agent as as_agent
-from .registry import make_agent as make_agent
+from .registry import load_agent as load_agent
 from .registry import register_agent as register_agent
 
 __all__: list[str]

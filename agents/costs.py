@@ -25,7 +25,7 @@ from ..engine.rules import Rules, RulesLike, load_rules
 from ..engine.view import View, checked_view, write_views
 from ..solvers.game_tree import play_each_action, write_legal_actions
 from .base import view_array
-from .registry import make_agent
+from .registry import load_agent
 from .search.base import SearchAgent
 from .search.ismcts import IsmctsAgent
 from .tabular.nash import NashAgent
@@ -60,7 +60,7 @@ class CostModel:
         self._nash = NashAgent(self.rules) if NashAgent.plays(self.rules) else None
         self._search: SearchAgent | None = None
         if search is not None:
-            agent = make_agent(search, self.rules) if isinstance(search, str) else None
+            agent = load_agent(search, self.rules) if isinstance(search, str) else None
             if (
                 not isinstance(agent, SearchAgent)
                 or isinstance(agent, IsmctsAgent)

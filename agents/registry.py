@@ -187,7 +187,7 @@ def parse_agent_name(text: str) -> tuple[str, str]:
     return name, agent
 
 
-def make_agent(
+def _named_agent(
     text: str,
     rules: RulesLike = "classic",
     *,
@@ -270,7 +270,7 @@ def check_agents(agents: Iterable[object], rules: Rules) -> None:
         plays = getattr(found.factory, "plays", None) if found.usage is not None else None
         unlisted = listed is not None and not any(map(rules.same_game, listed))
         if unlisted or (plays is not None and not plays(rules)):
-            make_agent(name, rules)  # its error says why
+            _named_agent(name, rules)  # its error says why
 
 
 def is_own_code(name: str) -> bool:
@@ -304,7 +304,7 @@ def as_agent(
     """
     rules, match = load_rules(rules), as_match(match)
     if isinstance(source, (str, Path)):
-        return make_agent(str(source), rules, match=match)
+        return _named_agent(str(source), rules, match=match)
     if isinstance(source, type) and issubclass(source, Agent):
         return source(rules, match=match)
     if isinstance(source, Agent):

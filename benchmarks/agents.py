@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from german_whist.agents import Agent, Player, agent_key, decision_streams, make_agent
+from german_whist.agents import Agent, Player, agent_key, decision_streams, load_agent
 from german_whist.engine.endgame import load_tablebase
 from german_whist.engine.game import Game
 from german_whist.envs import SelfPlayEnv
@@ -26,7 +26,7 @@ SEARCHES = (
 
 def foreplay_views(deals: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Views and random streams of all foreplay decisions in deals between two `threshold`s."""
-    games, agent = SelfPlayEnv(deals, "classic", copy=False), make_agent("threshold")
+    games, agent = SelfPlayEnv(deals, "classic", copy=False), load_agent("threshold")
     games.reset(seed)
     views, streams = [], []
     for _ in range(26):
@@ -49,7 +49,7 @@ def decisions_per_second(agent: Agent, deals: int) -> float:
 
 def unbatched_milliseconds() -> float:
     """Milliseconds per decision of the champion for single views, as at a table."""
-    player, game = Player(make_agent("champion")), Game("classic", seed=1)
+    player, game = Player(load_agent("champion")), Game("classic", seed=1)
     views = []
     while game.phase != "over" and game.turn is not None:
         views.append(game.view(game.turn))
@@ -69,16 +69,16 @@ def run() -> list[Row]:
     cards = load_tablebase().cards
     rows = [
         Row(
-            f"{name}, a foreplay decision", 1e9 / decisions_per_second(make_agent(name), 2000), "ns"
+            f"{name}, a foreplay decision", 1e9 / decisions_per_second(load_agent(name), 2000), "ns"
         )
         for name in RULES
     ]
     note = f"one core, endings of up to {cards} cards from the table"
     for name in SEARCHES:
-        milliseconds = 1e3 / decisions_per_second(make_agent(name), 4)
+        milliseconds = 1e3 / decisions_per_second(load_agent(name), 4)
         rows.append(Row(f"{name}, a foreplay decision", milliseconds, "ms", note=note))
     rows.append(Row("champion, a single decision", unbatched_milliseconds(), "ms"))
     start = time.perf_counter()
-    make_agent("counting")
+    load_agent("counting")
     rows.append(Row("making an agent, compiled", 1e3 * (time.perf_counter() - start), "ms"))
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from german_whist.agents import make_agent
+from german_whist.agents import load_agent
 from german_whist.engine.endgame import load_tablebase
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.chunk_player import PlayConfig, Task, play_chunk, warm_up_play
@@ -16,7 +16,7 @@ CHUNKS = 8
 
 def run() -> list[Row]:
     rules = load_rules("classic")
-    players = (make_agent("threshold", rules), make_agent("upcard-value", rules))
+    players = (load_agent("threshold", rules), load_agent("upcard-value", rules))
     opponents_by_half = (players, players)
     note = f"one core, endings of up to {load_tablebase().cards} cards from the table"
     rows = []

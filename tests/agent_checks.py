@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from german_whist import Game
-from german_whist.agents import Agent, agent_key, decision_streams, make_agent
+from german_whist.agents import Agent, agent_key, decision_streams, load_agent
 from support import dealt, with_other_hidden_cards
 
 
@@ -32,7 +32,7 @@ def plays_alike(agent: Agent, views: np.ndarray, twins: np.ndarray) -> None:
 
 
 def decides_alike_in_any_company(name: str) -> None:
-    agent = make_agent(name)
+    agent = load_agent(name)
     games = dealt("classic", 12, seed=2)
     for step in range(52):
         views = games.views()

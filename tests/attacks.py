@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from german_whist import Game
-from german_whist.agents import agent_key, decision_streams, make_agent
+from german_whist.agents import agent_key, decision_streams, load_agent
 from german_whist.agents.base import Agent, Array
 from german_whist.agents.heuristic.threshold import ThresholdAgent
 from german_whist.engine.cards import cards_of
@@ -277,7 +277,7 @@ def side_by_side(one: Agent, two: Agent, seed: int, pairs: int, streams: Streams
 def unprotected(kind: type[Attacker], seed: int, pairs: int) -> tuple[int, int, float]:
     """An attack where everything is open to it: claims that are right, decisions, wins."""
     kind.begin()
-    rate = side_by_side(kind(), make_agent("threshold"), seed, pairs, chained_streams(seed))
+    rate = side_by_side(kind(), load_agent("threshold"), seed, pairs, chained_streams(seed))
     return kind.right(seed, pairs), kind.decisions, rate
 
 

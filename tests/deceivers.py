@@ -8,7 +8,7 @@ import numpy as np
 
 from german_whist.agents.base import Agent, Array
 from german_whist.agents.perfect_endgame import EndgamePlayer
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.engine.view import action_masks
 
 
@@ -20,7 +20,7 @@ class Pretending(Agent):
 
     def __init__(self, rules: Any, *, match: Any = None) -> None:
         super().__init__(rules, match=match)
-        self.plays, self.states = (make_agent(name, rules) for name in ("threshold", "nash"))
+        self.plays, self.states = (load_agent(name, rules) for name in ("threshold", "nash"))
 
     def act(self, views: Array, rng: Array) -> Array:
         return self.plays.act(views, rng)
@@ -37,7 +37,7 @@ class Worst(Agent):
 
     def __init__(self, rules: Any, *, match: Any = None) -> None:
         super().__init__(rules, match=match)
-        self.plays = make_agent("threshold", rules)
+        self.plays = load_agent("threshold", rules)
 
     def act(self, views: Array, rng: Array) -> Array:
         actions = self.plays.act(views, rng)

@@ -31,15 +31,15 @@ NEEDS = {
     ),
     "an ONNX agent needs onnx": (
         "onnx",
-        "from german_whist.agents import make_agent\nmake_agent('onnx:some.onnx')",
+        "from german_whist.agents import load_agent\nmake_agent('onnx:some.onnx')",
     ),
     "an export to ONNX needs onnx": ("onnx", CLI.format(words=["export", "champion"])),
     "a model of Stable-Baselines3 needs sb3_contrib": (
         "train",
         "import tempfile\n"
-        "from german_whist.agents import make_agent\n"
+        "from german_whist.agents import load_agent\n"
         "with tempfile.NamedTemporaryFile(suffix='.zip') as model:\n"
-        "    make_agent(f'sb3:{model.name},trusted')",
+        "    load_agent(f'sb3:{model.name},trusted')",
     ),
     "training needs torch": ("train", "from german_whist import train\ntrain('tiny', folder='x')"),
     "training needs sb3_contrib": (

@@ -21,7 +21,7 @@ import pytest
 
 import german_whist
 from german_whist import Game, Match
-from german_whist.agents import CannotPlay, Player, agent_key, decision_streams, make_agent
+from german_whist.agents import CannotPlay, Player, agent_key, decision_streams, load_agent
 from german_whist.agents.registry import agent_names
 from support import digest
 
@@ -99,7 +99,7 @@ def agents_in(
         if slow and rules not in SLOW_RULES:
             continue
         try:
-            agent = make_agent(name, rules)
+            agent = load_agent(name, rules)
         except CannotPlay:
             found[name] = "cannot play"
             continue
@@ -112,7 +112,7 @@ def matches() -> dict[str, str]:
     """Agents that were made for a match."""
     found = {}
     for name in ("champion", "threshold"):
-        found[name] = hands_of(make_agent(name, match=Match(target=9)), "classic", 3, seed=13)
+        found[name] = hands_of(load_agent(name, match=Match(target=9)), "classic", 3, seed=13)
     return found
 
 
@@ -339,12 +339,12 @@ def players_from_files(folder: Path) -> dict[str, Any]:
     from german_whist.cli import main
 
     training("cfr", folder / "cfr")
-    table = make_agent(f"network:{folder / 'cfr'},sample", "2x4-h2")
+    table = load_agent(f"network:{folder / 'cfr'},sample", "2x4-h2")
     found = {"table": hands_of(table, "2x4-h2", 20)}
     graph = folder / "policy.onnx"
     assert main(["export", "champion-1", "-o", str(graph)]) == 0
     found["onnx"] = hands_of(
-        make_agent(f"onnx:{graph},suit_order=trump-first", "classic"), "classic", 3
+        load_agent(f"onnx:{graph},suit_order=trump-first", "classic"), "classic", 3
     )
     return found
 

@@ -38,7 +38,7 @@ import german_whist
 import numpy as np
 import numpy.typing as npt
 from german_whist import Game, GameRecord, View, german_whist_v0, read_records, record_of
-from german_whist.agents import Agent, make_agent
+from german_whist.agents import Agent, load_agent
 from german_whist.envs import GermanWhistEnv, SelfPlayEnv
 from gymnasium import spaces
 from typing_extensions import assert_type
@@ -50,7 +50,7 @@ assert_type(record_of(Game()), GameRecord)
 assert_type(SelfPlayEnv().observe().masks, npt.NDArray[np.int8])
 assert_type(SelfPlayEnv().step(np.zeros(1024, int)).rewards, npt.NDArray[np.float32])
 assert_type(SelfPlayEnv().reset().seats, npt.NDArray[np.uint8])
-assert_type(make_agent("random"), Agent)
+assert_type(load_agent("random"), Agent)
 assert_type(GermanWhistEnv().action_masks(), npt.NDArray[np.bool_])
 assert_type(GermanWhistEnv().view(), View)
 assert_type(read_records("hands.jsonl")[0], list[GameRecord])

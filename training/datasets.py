@@ -34,7 +34,7 @@ from ..agents.calls import call_agent, naming_faults
 from ..agents.checkpoints.schema import SuitOrder
 from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open
-from ..agents.registry import check_agents, common_rules, make_agent, parse_agent_name
+from ..agents.registry import check_agents, common_rules, load_agent, parse_agent_name
 from ..common.executors import Executor, InProcessExecutor
 from ..common.files import atomic_write, check_writable, remove_partial_files, write_file
 from ..common.jit.compiler import allocates, jit
@@ -296,7 +296,7 @@ def generate_dataset(
     if COST in extras and (reason := inexact_reason(loaded)):
         raise ValueError(f"{COST} is not known in {loaded.name}: its rules {reason}")
     check_agents(agents, loaded)
-    made = [make_agent(name, loaded) for name in agents]
+    made = [load_agent(name, loaded) for name in agents]
     if VALUE in extras:
         for agent in made:
             agent.value(np.zeros(0, VIEW))
@@ -384,7 +384,7 @@ def _check_space(folder: Path, card: DatasetCard) -> None:
 def _make_writer(setup: tuple[DatasetCard, Path]) -> Callable[[int], int]:
     """The function that a worker calls with the numbers of files."""
     card, folder = setup
-    made = [make_agent(name, card.loaded_rules) for name in card.agents]
+    made = [load_agent(name, card.loaded_rules) for name in card.agents]
     if _code_of(made, card.agents) != card.code:
         raise ValueError(f"the code of {', '.join(card.code)} changed since the data set was begun")
     return _HandWriter(card, folder, made).write

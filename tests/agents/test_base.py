@@ -16,10 +16,9 @@ from german_whist.agents import (
     Player,
     agent_names,
     as_agent,
-    make_agent,
+    load_agent,
     register_agent,
 )
-from german_whist.agents.registry import load_agent
 from german_whist.common.jit import compiler as compiled
 from german_whist.engine.rules import Match, Rules
 from support import ODD
@@ -43,16 +42,16 @@ def test_the_open_end_of_a_race_is_perfect() -> None:
 
 
 def echo(rules: Any, *parameters: str, match: Any = None) -> Agent:
-    agent = make_agent("random", rules, match=match)
+    agent = load_agent("random", rules, match=match)
     agent.parameters = parameters  # type: ignore[attr-defined]
     return agent
 
 
 def test_names_take_parameters_and_modules_name_objects() -> None:
     register_agent("echo", echo, "keeps its parameters", "echo:A,B")
-    assert make_agent("echo:64,voids").parameters == ("64", "voids")  # type: ignore[attr-defined]
-    assert make_agent("echo:64").name == "echo:64"
-    assert make_agent("test_base:echo:7").parameters == ("7",)  # type: ignore[attr-defined]
+    assert load_agent("echo:64,voids").parameters == ("64", "voids")  # type: ignore[attr-defined]
+    assert load_agent("echo:64").name == "echo:64"
+    assert load_agent("test_base:echo:7").parameters == ("7",)  # type: ignore[attr-defined]
     assert agent_names()["echo"].usage == "echo:A,B"
     with pytest.raises(ValueError, match="is taken"):
         register_agent("echo", echo)
@@ -83,7 +82,7 @@ def broken(rules: Any, match: Any = None) -> Any:
 )
 def test_names_that_do_not_fit_get_a_sentence(name: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        make_agent(name)
+        load_agent(name)
 
 
 def test_modules_of_the_current_folder_are_found(tmp_path: Path, monkeypatch: Any) -> None:
@@ -97,17 +96,17 @@ def test_modules_of_the_current_folder_are_found(tmp_path: Path, monkeypatch: An
     (tmp_path / "other_here.py").write_text("class Not:\n    def __init__(self, *_, match): ...\n")
     monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry])
     monkeypatch.chdir(tmp_path)
-    assert make_agent("players_here:Mine").name == "players_here:Mine"
-    assert make_agent("players_here:One:a").rules.name == "classic"
+    assert load_agent("players_here:Mine").name == "players_here:Mine"
+    assert load_agent("players_here:One:a").rules.name == "classic"
     message = "^the parameters 'a,b' do not fit players_here:One:a,b: give fewer, or other ones$"
     with pytest.raises(ValueError, match=message):
-        make_agent("players_here:One:a,b")
+        load_agent("players_here:One:a,b")
     with pytest.raises(ValueError, match="module broken_here cannot be imported: SyntaxError"):
-        make_agent("broken_here:Mine")
+        load_agent("broken_here:Mine")
     with pytest.raises(ValueError, match=r"makes a Not.*subclass of german_whist\.agents\.Agent"):
-        make_agent("other_here:Not")
+        load_agent("other_here:Not")
     with pytest.raises(ValueError, match=r"named as a module.* as players_here:Mine"):
-        make_agent("players_here.py:Mine")
+        load_agent("players_here.py:Mine")
 
 
 class Counter(Agent):
@@ -126,7 +125,7 @@ IN_A_MATCH = Counter(keeps_state=True, match=9)
 
 @pytest.mark.parametrize("instance", ["STATELESS", "STATEFUL"])
 def test_names_of_one_instance_make_agents_of_their_own(instance: str) -> None:
-    one, two = (make_agent(f"{name}=test_base:{instance}") for name in ("a", "b"))
+    one, two = (load_agent(f"{name}=test_base:{instance}") for name in ("a", "b"))
     original = globals()[instance]
     assert (one.name, two.name, original.name) == ("a", "b", "counter")
     assert (one.memory is two.memory) is not original.keeps_state
@@ -135,7 +134,7 @@ def test_names_of_one_instance_make_agents_of_their_own(instance: str) -> None:
 def test_stateful_instance_that_cannot_be_copied_is_refused(monkeypatch: Any) -> None:
     monkeypatch.setattr(STATEFUL, "memory", (number for number in range(3)))
     with pytest.raises(ValueError, match=r"STATEFUL keeps state and cannot be copied .*its class"):
-        make_agent("test_base:STATEFUL")
+        load_agent("test_base:STATEFUL")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +142,7 @@ def test_stateful_instance_that_cannot_be_copied_is_refused(monkeypatch: Any) ->
     [
         (lambda match: as_agent(STATELESS, match=match), 9, "made for single hands, and a match"),
         (lambda match: as_agent(IN_A_MATCH, match=match), None, "match .to 9 points., and single"),
-        (lambda match: make_agent("test_base:IN_A_MATCH", match=match), 25, "to 9 points.*to 25"),
+        (lambda match: load_agent("test_base:IN_A_MATCH", match=match), 25, "to 9 points.*to 25"),
     ],
 )
 def test_agent_object_of_another_match_is_refused(make: Any, match: Any, reason: str) -> None:
@@ -155,13 +154,13 @@ def test_agent_object_of_another_match_is_refused(make: Any, match: Any, reason:
 
 @pytest.mark.parametrize("name", ["random", "threshold", "champion", "flat-mc:2", "thinker:2"])
 def test_match_of_an_agent_may_be_a_number_of_points(name: str) -> None:
-    assert make_agent(name, match=25).match == Match(target=25)
+    assert load_agent(name, match=25).match == Match(target=25)
 
 
 def test_rules_of_one_name_are_told_apart_by_what_differs() -> None:
     one, other = (Rules("t2", hand=hand, suits=2) for hand in (6, 8))
     with pytest.raises(CannotPlay, match=r"t2 \(hand 6, stock 14\), and t2 \(hand 8, stock 10\)"):
-        as_agent(make_agent("random", one), other)
+        as_agent(load_agent("random", one), other)
 
 
 def test_players_of_one_agent_object_remember_apart() -> None:
@@ -186,7 +185,7 @@ def test_what_a_player_can_not_answer_is_told() -> None:
     with pytest.raises(ValueError, match="not to move"):
         Player("random").choose(game.view(1 - (game.turn or 0)))
     with pytest.raises(CannotPlay, match="made for the rules classic, and draft are played"):
-        as_agent(make_agent("random"), "draft")
+        as_agent(load_agent("random"), "draft")
 
 
 class Remembering:
@@ -200,7 +199,7 @@ class Remembering:
 
 @pytest.mark.parametrize("name", ["threshold", "counting", "upcard-value", "champion"])
 def test_a_player_can_be_made_into_one_that_remembers(name: str, monkeypatch: Any) -> None:
-    kind = type(make_agent(name))
+    kind = type(load_agent(name))
     # As in a process where it is the first of its kind: it compiles by a call of its own.
     monkeypatch.setattr(compiled, "_warm", set())
     agent = type("Mine", (Remembering, kind), {})()

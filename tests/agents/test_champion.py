@@ -28,7 +28,7 @@ from german_whist.agents.checkpoints.bundled import (
     network_for,
     rules_of_champion,
 )
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.engine.rules import Rules, load_rules, named_rules
 from german_whist.evaluation import evaluate
 from german_whist.training.presets import changed_settings, load_settings
@@ -113,7 +113,7 @@ def test_it_plays_rule_sets_better_than_the_rules_of_thumb(rules: Rules) -> None
 def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_checkpoint("champion-1") == FIRST_WEIGHTS
-    assert make_agent("thinker:2,last=1,policy=champion-1").name
+    assert load_agent("thinker:2,last=1,policy=champion-1").name
     for name in ("champion-9", "sub/champion-1", str(tmp_path / "champion-1")):
         with pytest.raises(CheckpointError, match="there is no checkpoint"):
             find_checkpoint(name)
@@ -129,7 +129,7 @@ def test_networks_are_found_behind_files_of_ones_own(tmp_path: Path, monkeypatch
     for name in ("champion-1", "champion-2"):
         Path(f"{name}.safetensors").write_bytes(b"")
         assert (
-            make_agent(name).checkpoints[0].sha256
+            load_agent(name).checkpoints[0].sha256
             == read_checkpoint(EARLIER_CHAMPIONS[name]).card.sha256
         )  # type: ignore[union-attr]
         assert network_for(load_rules("classic"), name) == EARLIER_CHAMPIONS[name]
@@ -143,23 +143,23 @@ def test_champion_has_classic_network_and_family_network() -> None:
     for name, path in (("classic", CLASSIC_WEIGHTS), ("draft", FAMILY_WEIGHTS)):
         assert network_for(load_rules(name), "champion") == path
     assert network_for(load_rules("draft"), "champion-1") == FIRST_WEIGHTS
-    assert make_agent("thinker:2,last=1,policy=champion", "all-tricks").name
+    assert load_agent("thinker:2,last=1,policy=champion", "all-tricks").name
     assert rules_of_champion()[0].name == "classic"
     assert len(rules_of_champion()) > 14
     assert {*rules_of_champion()} <= {*named_rules().values()}
     message = "^champion plays classic, margin, .*, and not tiny$"
     tiny = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
     with pytest.raises(CannotPlay, match=message):
-        make_agent("champion", tiny)
+        load_agent("champion", tiny)
     with pytest.raises(CannotPlay, match=message):
         evaluate("champion", "random", tiny, hands=2, workers=1)
 
 
 def test_agents_of_one_network_share_its_weights() -> None:
-    thinker, again = (make_agent("thinker", "classic") for _ in range(2))
-    champion = make_agent("champion", "classic")
+    thinker, again = (load_agent("thinker", "classic") for _ in range(2))
+    champion = load_agent("champion", "classic")
     assert thinker.networks.belief.weights is again.networks.belief.weights
     for name in ("weights", "first_layer"):
         shared = getattr(champion.policy.layers, name)
         assert shared is getattr(thinker.networks.policy.layers, name)
-        assert shared is not getattr(make_agent("champion", "margin").policy.layers, name)
+        assert shared is not getattr(load_agent("champion", "margin").policy.layers, name)

@@ -16,7 +16,7 @@ import pytest
 from german_whist import Game, Rules, RulesError, View
 from german_whist.agents.costs import exact_payoffs
 from german_whist.agents.perfect_endgame import EndgamePlayer
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.agents.search.leaf_values import ending_value_for_seat, has_exact_value
 from german_whist.common.jit.compiler import jit
 from german_whist.engine.endgame import load_tablebase, new_scratch
@@ -249,7 +249,7 @@ def test_rules_in_which_a_slam_pays_little_have_no_exact_endings() -> None:
 
 @pytest.mark.parametrize("name", ["flat-mc:50", "ismcts:50", "counting", "random-exact"])
 def test_agents_play_rules_in_which_a_slam_pays_little(name: str) -> None:
-    agent = make_agent(name, Rules(**SLAM))
+    agent = load_agent(name, Rules(**SLAM))
     assert not agent.perfect_endgame
     for seed in range(20):
         game = Game(agent.rules, seed)

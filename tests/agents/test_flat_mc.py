@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from german_whist import Game, card
-from german_whist.agents import Player, make_agent
+from german_whist.agents import Player, load_agent
 from german_whist.agents.search.flat_mc import FlatMcAgent, cheapest_best
 from german_whist.agents.search.playouts import play_out
 from german_whist.engine.play import row
@@ -23,7 +23,7 @@ def test_of_equal_cards_the_cheaper_is_played() -> None:
 
 
 def test_a_time_a_move_is_spent() -> None:
-    player, game = Player(make_agent("flat-mc:100ms")), Game("classic", seed=3)
+    player, game = Player(load_agent("flat-mc:100ms")), Game("classic", seed=3)
     view = game.view(game.turn or 0)
     player.choose(view)  # which may load what is compiled
     start = time.perf_counter()
@@ -34,7 +34,7 @@ def test_a_time_a_move_is_spent() -> None:
 @pytest.mark.parametrize("player", ["threshold", "counting"])
 @pytest.mark.parametrize("rules", ["classic", "draft"])
 def test_named_playout_policy_plays_determinizations_out(rules: str, player: str) -> None:
-    agent = Player(make_agent(player, rules))
+    agent = Player(load_agent(player, rules))
     search = FlatMcAgent(rules, 8, f"playout={player}")._new_search()
     for number in range(10):
         game = Game(rules, seed=number)
@@ -47,7 +47,7 @@ def test_named_playout_policy_plays_determinizations_out(rules: str, player: str
 
 
 def test_who_plays_on_is_an_option_that_is_checked_and_named() -> None:
-    assert make_agent("flat-mc:8,playout=counting,voids").name == "flat-mc:8,playout=counting,voids"
+    assert load_agent("flat-mc:8,playout=counting,voids").name == "flat-mc:8,playout=counting,voids"
     assert FlatMcAgent("classic", 8, "voids", "playout=counting").name == (
         "flat-mc:8,voids,playout=counting"
     )

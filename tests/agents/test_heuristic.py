@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from german_whist import card, card_set
-from german_whist.agents import make_agent
+from german_whist.agents import load_agent
 from german_whist.engine.dtypes import VIEW
 from german_whist.evaluation import evaluate
 from support import KEY
@@ -35,7 +35,7 @@ def card_played(
         view["led"], view["phase"] = card(led), 1
     for name, number in fields.items():
         view[name] = number
-    return str(card(int(make_agent(agent, rules).act(view, np.zeros(1, np.uint64))[0])))
+    return str(card(int(load_agent(agent, rules).act(view, np.zeros(1, np.uint64))[0])))
 
 
 @pytest.mark.parametrize(

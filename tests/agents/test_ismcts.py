@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from german_whist import Game
-from german_whist.agents import Player, make_agent
+from german_whist.agents import Player, load_agent
 from german_whist.agents.base import ViewBatch
 from german_whist.agents.search import base
 from german_whist.agents.search.ismcts import IsmctsAgent
@@ -97,8 +97,8 @@ def test_tree_tries_actions_as_often_as_a_plain_one(rules: str) -> None:
 
 
 def test_searched_endings_come_to_those_of_the_solver() -> None:
-    searching = Player(make_agent("ismcts:3000,endgame=search", "margin"))
-    exact = Player(make_agent("random-exact", "margin"))
+    searching = Player(load_agent("ismcts:3000,endgame=search", "margin"))
+    exact = Player(load_agent("random-exact", "margin"))
     chance = np.random.default_rng(2)
     for number in range(12):
         game = Game("margin", seed=4, number=number)
@@ -113,9 +113,9 @@ def test_searched_endings_come_to_those_of_the_solver() -> None:
 
 
 def test_open_endings_are_perfect_by_default() -> None:
-    assert make_agent("ismcts:10").perfect_endgame
-    assert not make_agent("ismcts:10,endgame=search").perfect_endgame
-    assert make_agent("ismcts:10,endgame=search").endgame == "own policy"
+    assert load_agent("ismcts:10").perfect_endgame
+    assert not load_agent("ismcts:10,endgame=search").perfect_endgame
+    assert load_agent("ismcts:10,endgame=search").endgame == "own policy"
 
 
 def test_more_iterations_win_more() -> None:
@@ -134,11 +134,11 @@ def test_more_iterations_win_more() -> None:
 )
 def test_bad_options_are_refused(name: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        make_agent(name)
+        load_agent(name)
 
 
 def test_estimates_are_refused() -> None:
-    agent = make_agent("ismcts:10")
+    agent = load_agent("ismcts:10")
     assert isinstance(agent, IsmctsAgent)
     with pytest.raises(ValueError, match="no estimates of all alike"):
         agent.estimates(Game().view())

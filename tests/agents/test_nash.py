@@ -12,7 +12,7 @@ from checkpoints import rewrite_card
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoints import write_checkpoint
 from german_whist.agents.checkpoints.schema import CheckpointCard, NetworkCard, Solution
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.agents.tabular.nash import NashAgent
 from german_whist.engine.enumerate_deals import all_deals
 from german_whist.engine.game import Game
@@ -79,7 +79,7 @@ def test_each_decision_has_cells_of_its_own_and_none_is_left(rules: dict[str, An
 
 def test_shipped_decks_are_played_and_others_refused() -> None:
     for name in ("2x4-h2", "2x5-h3"):
-        agent = make_agent("nash", name)
+        agent = load_agent("nash", name)
         game = Game(name, seed=1)
         while not game.over:
             view = game.view().array
@@ -98,7 +98,7 @@ def test_shipped_decks_are_played_and_others_refused() -> None:
         ("race-7", "race"),
     ):
         with pytest.raises(CannotPlay, match=why):
-            make_agent("nash", rules)
+            load_agent("nash", rules)
 
 
 def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
@@ -119,25 +119,25 @@ def test_what_is_no_solution_of_these_rules_is_told(tmp_path: Path) -> None:
         write_checkpoint(path, {"cells": np.ones(size, np.uint8)}, card)
 
     write(size)
-    assert make_agent(f"nash:{path}", rules).name == f"nash:{path}"
+    assert load_agent(f"nash:{path}", rules).name == f"nash:{path}"
     with pytest.raises(CannotPlay, match="plays three suits, and not"):
-        make_agent(f"nash:{path}", "2x4-h2")
+        load_agent(f"nash:{path}", "2x4-h2")
     with pytest.raises(
         CannotPlay, match=r"mine-2: there is no solution: `german-whist solve three"
     ):
-        make_agent(f"nash:{path}-2", rules)
+        load_agent(f"nash:{path}-2", rules)
     for folder in (tmp_path, "."):
         with pytest.raises(
             CannotPlay, match=r"is a folder: name a solution in it, as nash:.*three"
         ):
-            make_agent(f"nash:{folder}", rules)
+            load_agent(f"nash:{folder}", rules)
     write(size, solved=False)
     with pytest.raises(CannotPlay, match=r"mine.safetensors is no solution of a deck: .*`german"):
-        make_agent(f"nash:{path}", rules)
-    assert make_agent(f"network:{path}", rules).name == f"network:{path}"
+        load_agent(f"nash:{path}", rules)
+    assert load_agent(f"network:{path}", rules).name == f"network:{path}"
     write(size - 1)
     with pytest.raises(CannotPlay, match=f"and three suits has {size:,}: make it anew"):
-        make_agent(f"nash:{path}", rules)
+        load_agent(f"nash:{path}", rules)
     rewrite_card(path.with_suffix(".safetensors"), lambda fields: {**fields, "format": 9})
     with pytest.raises(CannotPlay, match="its format is 9, and this version reads format 4"):
-        make_agent(f"nash:{path}", rules)
+        load_agent(f"nash:{path}", rules)

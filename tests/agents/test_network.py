@@ -18,7 +18,7 @@ from german_whist.agents.checkpoints import CheckpointError, read_checkpoint
 from german_whist.agents.checkpoints.bundled import FAMILY_WEIGHTS
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.networks.relative_ranks import to_relative_ranks
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.common.jit.compiler import jit
 from german_whist.engine.observation.spec import MAX_OBSERVATION_SIZE, OBSERVATION_VERSION
 from german_whist.evaluation import evaluate
@@ -101,14 +101,14 @@ def test_with_closed_ranks_it_plays_what_plain_numpy_computes(tmp_path: Path) ->
 def test_a_path_names_an_agent(path: Path) -> None:
     named = (path, path.with_suffix(""))
     for text in (*map(str, named), f"network:{path}"):
-        assert make_agent(text, "classic").name == text
-    agent = make_agent(f"{path},sample,endgame=network", "classic")
+        assert load_agent(text, "classic").name == text
+    agent = load_agent(f"{path},sample,endgame=network", "classic")
     assert isinstance(agent, NetworkAgent)
     assert agent.sample
     assert not agent.perfect_endgame
-    assert make_agent(f"{path},endgame=exact", "classic").perfect_endgame
+    assert load_agent(f"{path},endgame=exact", "classic").perfect_endgame
     with pytest.raises(ValueError, match="no option of a network"):
-        make_agent(f"{path},greedily", "classic")
+        load_agent(f"{path},greedily", "classic")
 
 
 def test_network_decides_in_less_than_a_millisecond(path: Path) -> None:
@@ -158,7 +158,7 @@ def test_what_does_not_fit_is_refused_with_both_values(
 ) -> None:
     path = player(tmp_path, network, **changes)
     with pytest.raises((CheckpointError, CannotPlay), match=message):
-        make_agent(str(path), rules)
+        load_agent(str(path), rules)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_networks_trained_on_endgames_play_them(horizon: str, own: bool, tmp_pat
 
 def test_a_network_of_the_foreplay_does_not_play_endings(tmp_path: Path) -> None:
     with pytest.raises(CannotPlay, match="never saw an ending"):
-        make_agent(f"{player(tmp_path, horizon='foreplay')},endgame=network")
+        load_agent(f"{player(tmp_path, horizon='foreplay')},endgame=network")
 
 
 def test_spoilt_files_are_refused(path: Path) -> None:
@@ -189,7 +189,7 @@ def test_spoilt_files_are_refused(path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"no card in it, .* player\.json: use the version"):
         read_checkpoint(path)
     with pytest.raises(ValueError, match="write network:PATH"):
-        make_agent("network")
+        load_agent("network")
     with pytest.raises(CheckpointError, match="there is no checkpoint"):
         read_checkpoint(path.with_name("other.safetensors"))
 

@@ -10,7 +10,7 @@ from agent_checks import decides_alike_in_any_company
 from agent_views import selfplay_views, streams_of
 
 from german_whist import Game, named_rules
-from german_whist.agents import make_agent
+from german_whist.agents import load_agent
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from support import ODD, play_all
 
@@ -24,7 +24,7 @@ NETWORKS = ["champion-1", "champion-1:sample"]
 @pytest.mark.parametrize("rules", RULES, ids=str)
 def test_every_player_plays_every_rule_set_legally(rules: Any) -> None:
     for name in [*RULE_PLAYERS, *SEARCHES[1:]]:
-        agent = make_agent(name, rules)
+        agent = load_agent(name, rules)
         play_all((agent, agent), rules, 4 if name in RULE_PLAYERS else 1, seed=3)
 
 
@@ -47,7 +47,7 @@ def test_a_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> Non
 )
 def test_wrong_parameters_are_refused_in_a_sentence(name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        make_agent(name)
+        load_agent(name)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_wrong_parameters_are_refused_in_a_sentence(name: str, message: str) -> 
 )
 def test_no_agent_changes_the_arrays_of_its_caller(name: str) -> None:
     rules = "2x4-h2" if name == "nash" else "classic"
-    agent = make_agent(name, rules)
+    agent = load_agent(name, rules)
     views, _, _ = selfplay_views(rules, count=16, steps=3)
     rng = streams_of(views)
     before = views.copy(), rng.copy()
@@ -69,7 +69,7 @@ def test_no_agent_changes_the_arrays_of_its_caller(name: str) -> None:
     ("name", "rules"), [("nash", "2x4-h2"), ("champion-1:sample", "classic"), ("random", "classic")]
 )
 def test_cards_are_drawn_as_often_as_an_agent_says(name: str, rules: str) -> None:
-    agent: Any = make_agent(name, rules)
+    agent: Any = load_agent(name, rules)
     views = np.repeat(Game(rules, seed=0).view().array, 20_000)
     drawn = np.bincount(agent.act(views, streams_of(views)), minlength=52) / len(views)
     probs = agent.probabilities(views[:1])[0]
@@ -79,7 +79,7 @@ def test_cards_are_drawn_as_often_as_an_agent_says(name: str, rules: str) -> Non
 
 def test_a_search_by_the_clock_returns_action_values() -> None:
     views, _, _ = selfplay_views(count=16, steps=3)
-    rng, timed, counted = streams_of(views), make_agent("flat-mc:20ms"), make_agent("flat-mc:64")
+    rng, timed, counted = streams_of(views), load_agent("flat-mc:20ms"), load_agent("flat-mc:64")
     actions, values = timed.act_with_values(views, rng)  # type: ignore[attr-defined]
     sampled_actions, sampled_values = counted.act_with_values(views, rng)  # type: ignore[attr-defined]
     assert np.array_equal(np.isnan(values), np.isnan(sampled_values))

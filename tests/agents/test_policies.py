@@ -15,7 +15,6 @@ from agent_views import act_on, selfplay_views
 from german_whist import OBSERVATION_SPEC, Game, PolicyAgent, load_agent, network_inputs
 from german_whist.agents import agent_names
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.dtypes import VIEW
 from german_whist.evaluation import evaluate
@@ -144,7 +143,7 @@ def test_the_exploitability_of_a_policy_that_draws_is_exact() -> None:
 
     agent = PolicyAgent("2x4-h2", uniform, suit_order="trump-first", sample=True)
     found = measure_exploitability(agent, "2x4-h2")
-    random = measure_exploitability(make_agent("random-exact", "2x4-h2"), "2x4-h2")
+    random = measure_exploitability(load_agent("random-exact", "2x4-h2"), "2x4-h2")
     assert found.exploitability == pytest.approx(random.exploitability)
     assert not found.estimated
 
@@ -184,7 +183,7 @@ def test_modules_of_torch_are_given_tensors() -> None:
 
 def test_a_graph_plays_as_the_checkpoint_that_it_was_made_of(graph: Path) -> None:
     views, _, _ = selfplay_views()
-    graph_agent, network_agent = make_agent(f"onnx:{graph}"), make_agent("champion-1")
+    graph_agent, network_agent = load_agent(f"onnx:{graph}"), load_agent("champion-1")
     assert np.mean(act_on(graph_agent, views) == act_on(network_agent, views)) > 0.98
     assert graph_agent.perfect_endgame
 
@@ -202,7 +201,7 @@ def test_a_graph_plays_as_the_checkpoint_that_it_was_made_of(graph: Path) -> Non
 )
 def test_a_graph_that_can_not_play_is_refused(text: str, rules: str, why: str, graph: Path) -> None:
     with pytest.raises(ValueError, match=why) as error:
-        make_agent(text.format(graph=graph), rules)
+        load_agent(text.format(graph=graph), rules)
     assert isinstance(error.value, CannotPlay) == (rules != "classic" or "never" in why)
 
 
@@ -241,14 +240,14 @@ def test_onnx_agent_refuses_graphs_with_loops(place: str, tmp_path: Path) -> Non
     model = helper.make_model(graph, opset_imports=opsets, functions=functions)
     onnx.save(model, tmp_path / "loop.onnx")
     with pytest.raises(ValueError, match="has the operator Loop, which may run for ever"):
-        make_agent(f"onnx:{tmp_path}/loop.onnx,suit_order=raw")
+        load_agent(f"onnx:{tmp_path}/loop.onnx,suit_order=raw")
 
 
 @pytest.mark.parametrize("data", [b"", b"    ORTM    ", b"\x3a\xff", b"\x3b"])
 def test_onnx_agent_refuses_bytes_without_a_graph(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "bytes.onnx").write_bytes(data)
     with pytest.raises(ValueError, match="cannot be read as ONNX"):
-        make_agent(f"onnx:{tmp_path}/bytes.onnx,suit_order=raw")
+        load_agent(f"onnx:{tmp_path}/bytes.onnx,suit_order=raw")
 
 
 def test_a_package_makes_its_players_known(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:

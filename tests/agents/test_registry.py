@@ -15,7 +15,6 @@ from german_whist.agents.checkpoints.bundled import rules_of_champion
 from german_whist.agents.registry import (
     common_rules,
     load_agent,
-    make_agent,
     parse_agent_name,
     rules_of_agent,
 )
@@ -39,7 +38,7 @@ def test_a_trained_player_plays_what_its_card_says(margin: str) -> None:
         assert common_rules(["random", name]) == load_rules("margin")
     assert rules_of_agent("champion:sample") == rules_of_champion()
     assert rules_of_agent("champion-1") == (load_rules("classic"),)
-    assert common_rules([make_agent("random", "quick"), "threshold"]) == load_rules("quick")
+    assert common_rules([load_agent("random", "quick"), "threshold"]) == load_rules("quick")
 
 
 def test_the_classic_game_comes_first_whatever_its_name(margin: str, tmp_path: Path) -> None:
@@ -62,8 +61,8 @@ def test_a_name_before_a_player_is_what_it_is_called(margin: str, monkeypatch: A
     assert parse_agent_name(f"mine={margin}") == ("mine", margin)
     assert parse_agent_name("upcard-value") == ("upcard-value", "upcard-value")
     assert parse_agent_name(f"{margin},endgame=exact")[0] == f"{margin},endgame=exact"
-    assert make_agent("Größe 13 ♠=upcard-value").name == "Größe 13 ♠"
-    assert make_agent(f"mine={margin}", "margin").name == "mine"
+    assert load_agent("Größe 13 ♠=upcard-value").name == "Größe 13 ♠"
+    assert load_agent(f"mine={margin}", "margin").name == "mine"
     # A file with such a name is that file.
     monkeypatch.chdir(Path(margin).parent)
     champion_at(Path("a=b"), load_rules("classic"))
@@ -85,7 +84,7 @@ def test_a_name_before_a_player_is_what_it_is_called(margin: str, monkeypatch: A
 )
 def test_names_are_checked(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        make_agent(text)
+        load_agent(text)
 
 
 TINY = Rules(name="tiny", suits=2, ranks=4, hand=2)
@@ -126,7 +125,7 @@ def test_what_is_near_a_player_is_told(tmp_path: Path, monkeypatch: pytest.Monke
         ("nearby:five", "nearby:five is an int, which is not an agent"),
     ):
         with pytest.raises(ValueError, match=message) as error:
-            make_agent(text)
+            load_agent(text)
         assert "'np'" not in str(error.value)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from german_whist import Game, card_set
-from german_whist.agents import Player, agent_names, make_agent
+from german_whist.agents import Player, agent_names, load_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.search import responder
 from german_whist.agents.search.opponent_models import OPPONENT_MODELS, opponent_model
@@ -52,7 +52,7 @@ def test_determinizations_follow_likelihood_of_opponents_play(deal: int) -> None
     for _ in range(2):
         game.play(opponent.choose(game.view()) if game.turn == 1 else int(game.legal()[0]))
     expected = hands_by_every_deal(game)
-    agent = make_agent("responder:16,against=threshold", DECK)
+    agent = load_agent("responder:16,against=threshold", DECK)
     assert isinstance(agent, responder.ResponderAgent)
     search, stream = agent._new_search(), np.array([1], np.uint64)
     view = row(np.array(game.view(0).array, VIEW), 0)
@@ -68,7 +68,7 @@ def test_determinizations_follow_likelihood_of_opponents_play(deal: int) -> None
 
 @pytest.mark.parametrize(("name", "lower_bound"), [("threshold", 0.75), ("random-exact", 0.75)])
 def test_it_wins_most_of_what_can_be_won_and_no_more(name: str, lower_bound: float) -> None:
-    exact = measure_exploitability(make_agent(name, "2x5-h3"), "2x5-h3").exploitability
+    exact = measure_exploitability(load_agent(name, "2x5-h3"), "2x5-h3").exploitability
     player = f"responder:32,against={name}"
     won = evaluate(player, name, "2x5-h3", hands=1200, seed=3, key=KEY).pairings[0].points
     assert lower_bound * exact < won.value < exact + 1.5 * won.margin_of_error
@@ -95,4 +95,4 @@ def test_every_player_that_it_knows_can_be_answered() -> None:
 )
 def test_what_can_not_be_answered_is_refused(name: str, rules: str, message: str) -> None:
     with pytest.raises((ValueError, CannotPlay), match=message):
-        make_agent(name, rules)
+        load_agent(name, rules)

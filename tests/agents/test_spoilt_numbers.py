@@ -19,7 +19,7 @@ from german_whist.agents.checkpoints import (
     write_checkpoint,
 )
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS, VALUE_WEIGHTS
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.evaluation import EveryHandForfeited
 
 NAN, INF = float("nan"), float("inf")
@@ -108,7 +108,7 @@ def test_value_network_that_may_overflow_is_refused(tmp_path: Path) -> None:
     card = read_search_network_card(VALUE_WEIGHTS)
     path = write_checkpoint(tmp_path / "value", weights, card)
     with pytest.raises(CheckpointError, match="may become infinite"):
-        make_agent(f"thinker:16,value={path}")
+        load_agent(f"thinker:16,value={path}")
 
 
 def test_one_row_of_nans_costs_that_hand_alone() -> None:

@@ -13,7 +13,7 @@ from agent_views import act_on, selfplay_views
 
 from german_whist import Game, evaluate, network_inputs
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.registry import as_agent, make_agent
+from german_whist.agents.registry import as_agent, load_agent
 from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv
 from german_whist.envs.spaces import observation_box
 
@@ -33,7 +33,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def suit_order(name: str) -> str:
-    return make_agent(name).suit_order  # type: ignore[attr-defined]
+    return load_agent(name).suit_order  # type: ignore[attr-defined]
 
 
 def test_a_model_of_sb3_plays_as_its_file_would_on_a_word_alone(model: str) -> None:
@@ -44,7 +44,7 @@ def test_a_model_of_sb3_plays_as_its_file_would_on_a_word_alone(model: str) -> N
         step.observations, action_masks=step.masks, deterministic=True
     )[0]
     expected = network_inputs(views, suit_order="trump-first").real(shown)
-    assert np.array_equal(act_on(make_agent(model), views), expected)
+    assert np.array_equal(act_on(load_agent(model), views), expected)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_model_of_sb3_plays_as_its_file_would_on_a_word_alone(model: str) -> N
 )
 def test_what_a_model_can_not_play_is_told(model: str, change: Any, rules: str, why: str) -> None:
     with pytest.raises(ValueError, match=why) as error:
-        make_agent(change(model), rules)
+        load_agent(change(model), rules)
     assert isinstance(error.value, CannotPlay) == (rules == "draft" or "never" in why)
 
 
@@ -77,7 +77,7 @@ def test_a_single_environment_stores_its_suit_order_too(tmp_path: Path, masked: 
     env = GermanWhistEnv("classic", suit_order="trump-first", mask_in_observation=masked)
     name = saved(tmp_path / "model.zip", env)
     assert suit_order(name) == "trump-first"
-    agent = make_agent(name)
+    agent = load_agent(name)
     assert agent.endgame_switch == "endgame=exact"
     assert not evaluate(agent, "random", hands=4).pairings[0].forfeits
 
@@ -87,7 +87,7 @@ def test_a_model_that_stores_no_suit_order_needs_a_word(tmp_path: Path) -> None:
     del env.observation_space.trained_on  # type: ignore[attr-defined]
     name = saved(tmp_path / "model.zip", env)
     with pytest.raises(ValueError, match=r"name the suit order .*,trusted,suit_order=raw or "):
-        make_agent(name)
+        load_agent(name)
     assert suit_order(f"{name},suit_order=raw") == "raw"
 
 
@@ -96,7 +96,7 @@ def test_a_model_of_other_observations_is_refused(tmp_path: Path) -> None:
     model = sb3.MaskablePPO("MlpPolicy", env, n_steps=2, batch_size=4, device="cpu")
     model.learn(4).save(tmp_path / "model")
     with pytest.raises(CannotPlay, match="reads observations of the shape"):
-        make_agent(f"sb3:{tmp_path}/model.zip,trusted")
+        load_agent(f"sb3:{tmp_path}/model.zip,trusted")
 
 
 def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_recurrent_model_is_refused(tmp_path: Path) -> None:
     model = sb3.RecurrentPPO("MlpLstmPolicy", env, n_steps=2, batch_size=4, device="cpu")
     model.save(tmp_path / "model")
     with pytest.raises(CannotPlay, match=r"no logits or Q values .*lstm_states"):
-        make_agent(f"sb3:{tmp_path}/model.zip,trusted,algorithm=RecurrentPPO")
+        load_agent(f"sb3:{tmp_path}/model.zip,trusted,algorithm=RecurrentPPO")
 
 
 def test_a_model_of_q_values_is_greedy_and_weights_are_finite(tmp_path: Path) -> None:
@@ -115,13 +115,13 @@ def test_a_model_of_q_values_is_greedy_and_weights_are_finite(tmp_path: Path) ->
     name = f"sb3:{tmp_path}/model.zip,trusted"
     views, *_ = selfplay_views(suit_order="raw")
     greedy = [
-        act_on(agent, views) for agent in (as_agent(model), make_agent(f"{name},algorithm=DQN"))
+        act_on(agent, views) for agent in (as_agent(model), load_agent(f"{name},algorithm=DQN"))
     ]
     assert np.array_equal(*greedy)
     with pytest.raises(CannotPlay, match="has Q values and no probabilities"):
-        make_agent(f"{name},algorithm=DQN,sample")
+        load_agent(f"{name},algorithm=DQN,sample")
     with pytest.raises(ValueError, match=r"cannot be loaded as MaskablePPO.*,algorithm=PPO$"):
-        make_agent(name)
+        load_agent(name)
     next(model.policy.parameters()).data.fill_(np.nan)
     with pytest.raises(CannotPlay, match=r"the model of DQN has weights in .* not finite"):
         as_agent(model)
@@ -134,9 +134,9 @@ def test_model_behind_number_changing_wrapper_is_refused(tmp_path: Path) -> None
     for name, shown in (("plain", env), ("normalized", VecNormalize(env))):
         model = sb3.MaskablePPO("MlpPolicy", shown, n_steps=2, batch_size=4, device="cpu")
         model.learn(4).save(tmp_path / name)
-    assert make_agent(f"sb3:{tmp_path}/plain.zip,trusted")
+    assert load_agent(f"sb3:{tmp_path}/plain.zip,trusted")
     with pytest.raises(CannotPlay, match="a wrapper changed, as VecNormalize does"):
-        make_agent(f"sb3:{tmp_path}/normalized.zip,trusted")
+        load_agent(f"sb3:{tmp_path}/normalized.zip,trusted")
 
 
 def test_what_a_space_carries_holds_no_code(model: str) -> None:
@@ -163,14 +163,14 @@ def with_metadata(graph: Path, path: Path, **changes: str | None) -> Path:
 def test_a_graph_without_metadata_needs_a_word(graph: Path, tmp_path: Path) -> None:
     bare = with_metadata(graph, tmp_path / "bare.onnx", suit_order=None)
     with pytest.raises(ValueError, match="name the suit order of the environment"):
-        make_agent(f"onnx:{bare}")
+        load_agent(f"onnx:{bare}")
     assert (
         suit_order(f"onnx:{bare},suit_order=trump-first")
         == suit_order(f"onnx:{graph}")
         == "trump-first"
     )
     with pytest.raises(ValueError, match="its file says that it was trained in 'trump-first'"):
-        make_agent(f"onnx:{graph},suit_order=raw")
+        load_agent(f"onnx:{graph},suit_order=raw")
 
 
 @pytest.mark.parametrize(
@@ -188,14 +188,14 @@ def test_a_graph_without_metadata_needs_a_word(graph: Path, tmp_path: Path) -> N
 )
 def test_metadata_are_checked(graph: Path, tmp_path: Path, changes: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        make_agent(f"onnx:{with_metadata(graph, tmp_path / 'spoilt.onnx', **changes)}")
+        load_agent(f"onnx:{with_metadata(graph, tmp_path / 'spoilt.onnx', **changes)}")
 
 
 def test_sb3_agent_gives_torch_one_thread_in_scripts(model: str, monkeypatch: Any) -> None:
     import torch
     from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
-    agent, threads = make_agent(model), set[int]()
+    agent, threads = load_agent(model), set[int]()
     distribution = MaskableActorCriticPolicy.get_distribution
 
     def watched(policy: Any, *args: Any, **kwargs: Any) -> Any:

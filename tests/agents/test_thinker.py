@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from german_whist import Game
-from german_whist.agents import Agent, Player, make_agent
+from german_whist.agents import Agent, Player, load_agent
 from german_whist.agents.base import CannotPlay, ViewBatch
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, champion_for
 from german_whist.agents.networks.belief import (
@@ -46,7 +46,7 @@ from support import play_all
 
 @cache
 def champion(rules: str) -> Agent:
-    return make_agent("champion:sample", rules)
+    return load_agent("champion:sample", rules)
 
 
 def at_trick(trick: int, seed: int, follow: bool, rules: str = "classic") -> Game:
@@ -105,7 +105,7 @@ def card_value(game: Game, card: int, policy: NetworkAgent) -> float:
 @pytest.mark.parametrize("follow", [False, True])
 @pytest.mark.parametrize("rules", ["classic", "margin", "all-tricks", "colour", "no-trump"])
 def test_true_determinization_alone_gives_exactly_best_card(rules: str, follow: bool) -> None:
-    agent = make_agent("thinker:1,last=2", rules)
+    agent = load_agent("thinker:1,last=2", rules)
     policy = NetworkAgent(rules, champion_for(load_rules(rules)))
     assert isinstance(agent, ThinkerAgent)
     compared = 0
@@ -187,7 +187,7 @@ def test_indifferent_replies_all_have_one_value(name: str, tricks: int) -> None:
 
 @pytest.mark.parametrize("ahead", [0, 1, 3, 13])
 def test_ahead_lets_policy_play_up_to_last_stock_trick(ahead: int) -> None:
-    agent = make_agent(f"thinker:4,ahead={ahead}")
+    agent = load_agent(f"thinker:4,ahead={ahead}")
     assert isinstance(agent, ThinkerAgent)
     policy = Player(NetworkAgent("classic", CLASSIC_WEIGHTS))
     for seed, trick in enumerate((1, 4, 9, 10, 11, 12)):
@@ -205,7 +205,7 @@ def test_ahead_lets_policy_play_up_to_last_stock_trick(ahead: int) -> None:
 
 
 def test_estimates_are_exact_at_last_trick_alone() -> None:
-    agent = make_agent("thinker:64")
+    agent = load_agent("thinker:64")
     last, early = (at_trick(trick, 3, follow=False).view() for trick in (12, 4))
     exact, estimates = agent.estimates(last), agent.estimates(early)
     assert exact is not None
@@ -290,7 +290,7 @@ def test_first_layer_neither_overflows_nor_loses_precision(scale: float) -> None
 
 def test_it_thinks_for_a_time_and_stops_when_one_card_is_left() -> None:
     view = at_trick(12, 1, follow=False).view()
-    assert Player(make_agent("thinker:20000ms")).choose(view) in view.legal()
+    assert Player(load_agent("thinker:20000ms")).choose(view) in view.legal()
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_it_thinks_for_a_time_and_stops_when_one_card_is_left() -> None:
     [("champion", "thinker:10", 2), ("thinker:5,last=4", "thinker:5", 4)],
 )
 def test_it_thinks_at_the_last_tricks_alone(name: str, as_thinker: str, last: int) -> None:
-    player, thinker = Player(make_agent(name), seed=2), Player(make_agent(as_thinker), seed=2)
+    player, thinker = Player(load_agent(name), seed=2), Player(load_agent(as_thinker), seed=2)
     network = Player(NetworkAgent("classic", CLASSIC_WEIGHTS))
     differing = 0
     for trick, follow, seed in product((12 - last, 13 - last, 12, 13), (False, True), range(8)):
@@ -408,20 +408,20 @@ def test_bounds_drop_no_card_that_all_values_choose(rules: str, prior: str) -> N
 )
 def test_wrong_parameters_are_refused_in_a_sentence(name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        make_agent(name.replace("AGENTS", str(CLASSIC_WEIGHTS.parent)))
+        load_agent(name.replace("AGENTS", str(CLASSIC_WEIGHTS.parent)))
 
 
 @pytest.mark.parametrize("rules", ["draft", "open-stock", "race-9"])
 def test_rules_that_it_can_not_think_about_are_refused(rules: str) -> None:
     with pytest.raises(CannotPlay, match=f"the thinker does not play {rules}"):
-        make_agent("thinker:64,last=1", rules)
+        load_agent("thinker:64,last=1", rules)
     assert not ThinkerAgent.plays(load_rules(rules))
 
 
 @pytest.mark.parametrize("rules", ["no-trump", "all-tricks", "colour"])
 def test_rules_without_value_network_search_last_tricks_alone(rules: str) -> None:
     with pytest.raises(CannotPlay, match=f"a value network does not cover {rules}"):
-        make_agent("thinker:64", rules)
+        load_agent("thinker:64", rules)
     assert not ThinkerAgent.plays(load_rules(rules))
-    agent = make_agent("thinker:4,last=2", rules)
+    agent = load_agent("thinker:4,last=2", rules)
     play_all((agent, agent), rules, 2, seed=1)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from checkpoints import champion_at
 
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.common.executors.cluster import RayWorker, write_files
 from german_whist.common.executors.worker import WorkerDied
@@ -103,7 +103,7 @@ def test_pack_sends_files_and_code_of_a_player(
     write_files(luggage, away)
     monkeypatch.syspath_prepend(str(away))
     for player in called[:-1]:
-        assert make_agent(player).name
+        assert load_agent(player).name
 
 
 def test_unknown_backend_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

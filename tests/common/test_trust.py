@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.common.trust import check_trusted, restricted_to
 from german_whist.evaluation.packing import pack
@@ -178,5 +178,5 @@ def test_packing_sends_no_untrusted_code_to_a_cluster(name: str, stranger: Path)
 
 
 def test_agents_made_in_python_need_no_trust(stranger: Path) -> None:
-    assert make_agent("theirs:RandomAgent").name == "theirs:RandomAgent"
+    assert load_agent("theirs:RandomAgent").name == "theirs:RandomAgent"
     assert (stranger / "loaded").exists()

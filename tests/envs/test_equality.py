@@ -9,7 +9,7 @@ import pytest
 from walks import NAMES, OPTIONS, label, picks, suits_shown
 
 from german_whist import german_whist_v0
-from german_whist.agents import agent_key, decision_streams, make_agent
+from german_whist.agents import agent_key, decision_streams, load_agent
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import shown
@@ -64,7 +64,7 @@ class Walker:
         # A batch gives game i the deals i, i + n ...; one environment has them one by one.
         self.number = index
         self.aec = german_whist_v0.raw_env(**options)
-        self.random = make_agent("random", self.aec.rules, match=self.aec.options.match)
+        self.random = load_agent("random", self.aec.rules, match=self.aec.options.match)
         self.gym = GermanWhistEnv(opponent="random", **options)
 
     def begin(self, seat: int) -> None:

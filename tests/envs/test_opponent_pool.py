@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode
 from walks import picks
 
 from german_whist.agents.heuristic.random import RandomAgent
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, OpponentPool
 from support import dealt
 
@@ -131,7 +131,7 @@ def test_pool_draws_follow_the_seed_and_latest_the_newest() -> None:
 
 def test_full_pool_keeps_the_newest_and_drops_at_random() -> None:
     pool = OpponentPool(["threshold"], size=3, sampling="uniform", seed=2)
-    agent = make_agent("random")
+    agent = load_agent("random")
     left = set()
     for count in range(1, 30):
         before = set(pool.agents)

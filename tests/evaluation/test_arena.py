@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from german_whist import Match, evaluation
-from german_whist.agents import Agent, make_agent
+from german_whist.agents import Agent, load_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import kernels as k
@@ -40,7 +40,7 @@ PERFECT = "threshold", "random-exact"
 def tally_of(source: Any, players: tuple[str, str] = PERFECT, **options: Any) -> Tally:
     rules = load_rules(source)
     config = PlayConfig(rules, None, 5, bytes.fromhex(KEY), **options)
-    pair = make_agent(players[0], rules), make_agent(players[1], rules)
+    pair = load_agent(players[0], rules), load_agent(players[1], rules)
     return play_chunk((pair, pair), config, Task(pairs=60)).tally
 
 
@@ -86,8 +86,8 @@ def test_arena_trusts_endings_of_the_package_alone(player: str, exact: bool) -> 
 
 
 def test_arena_plays_out_endings_of_a_replaced_act() -> None:
-    agent = make_agent("random-exact", "classic")
-    agent.act = make_agent("random", "classic").act  # type: ignore[method-assign]
+    agent = load_agent("random-exact", "classic")
+    agent.act = load_agent("random", "classic").act  # type: ignore[method-assign]
     (pairing,) = evaluate(agent, "threshold", hands=16).pairings
     assert not pairing.exact_endings
     assert pairing.stages[0].thrown
@@ -318,7 +318,7 @@ def test_options_that_make_no_sense_are_refused() -> None:
         name, value = option
         with pytest.raises(ValueError, match=f"^{name} is {value!r}"):
             evaluate("random", "random", **{name: value})
-    agent = make_agent("random", "classic")  # an object stays in one process
+    agent = load_agent("random", "classic")  # an object stays in one process
     with pytest.raises(ValueError, match="workers=1"):
         evaluate(agent, "random", workers=2)
     assert evaluate(agent, "random", hands=10).pairings[0].win_rate.value == 0.5

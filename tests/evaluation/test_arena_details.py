@@ -18,7 +18,7 @@ from german_whist.agents.base import EXACT_SOLVER, OWN_POLICY, Agent
 from german_whist.agents.checkpoints import read_card
 from german_whist.agents.checkpoints.bundled import FIRST_WEIGHTS
 from german_whist.agents.external.policies import CallableAgent
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.reports.html import as_html
@@ -30,7 +30,7 @@ def lowest(observations: Any, masks: Any) -> Any:
 
 
 def first(views: Any, rng: Any) -> Any:
-    return make_agent("random").act(views, rng)
+    return load_agent("random").act(views, rng)
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +94,9 @@ def test_one_switch_gives_endings_to_solver_or_policy(run: Path) -> None:
     words = "endgame=exact", "endgame=network"
     switched: dict[str, list[Agent]] = {
         "PolicyAgent": [PolicyAgent("classic", lowest, exact=each) for each in (True, False)],
-        "function": [make_agent(f"{__name__}:first:{word}") for word in words],
+        "function": [load_agent(f"{__name__}:first:{word}") for word in words],
         "callable": [CallableAgent(first, "classic", word) for word in words],
-        "checkpoint": [make_agent(f"{run},{word}") for word in words],
+        "checkpoint": [load_agent(f"{run},{word}") for word in words],
     }
     for name, (exact, own) in switched.items():
         assert (exact.endgame, own.endgame) == (EXACT_SOLVER, OWN_POLICY), name
@@ -108,7 +108,7 @@ def test_one_switch_gives_endings_to_solver_or_policy(run: Path) -> None:
         assert found.pairings[0].stages[0].thrown == 0, name
         assert (found.pairings[0].stages[1].thrown or 0) > 0.2, name
     with pytest.raises(ValueError, match="'sample' is no option of a function"):
-        make_agent(f"{__name__}:first:sample")
+        load_agent(f"{__name__}:first:sample")
     # Rules whose endings nobody solves have no switch.
     agent = PolicyAgent({"name": "aside", "stock": 24}, lowest)
     assert (agent.endgame, agent.endgame_switch) == (OWN_POLICY, "")
@@ -124,12 +124,12 @@ def test_files_of_other_libraries_have_the_same_switch(tmp_path: Path) -> None:
     games = GermanWhistVecEnv(2, "classic")
     contrib.MaskablePPO("MlpPolicy", games, n_steps=8, batch_size=8, device="cpu").save(model)
     export_onnx(FIRST_WEIGHTS, graph)
-    own = make_agent(f"sb3:{model},trusted")  # these environments play whole hands by default
-    exact = make_agent(f"sb3:{model},trusted,endgame=exact")
+    own = load_agent(f"sb3:{model},trusted")  # these environments play whole hands by default
+    exact = load_agent(f"sb3:{model},trusted,endgame=exact")
     assert (exact.endgame, exact.endgame_switch) == (EXACT_SOLVER, "endgame=network")
     assert (own.endgame, own.endgame_switch) == (OWN_POLICY, "endgame=exact")
     # What was trained on the foreplay alone plays no endings, so there is no switch.
-    foreplay = make_agent(f"onnx:{graph}")
+    foreplay = load_agent(f"onnx:{graph}")
     assert (foreplay.endgame, foreplay.endgame_switch) == (EXACT_SOLVER, "")
     for agent, path in ((exact, model), (foreplay, graph)):
         (file,) = agent.checkpoints
@@ -138,12 +138,12 @@ def test_files_of_other_libraries_have_the_same_switch(tmp_path: Path) -> None:
 
 
 def test_searches_name_the_networks_that_they_ask(run: Path, tmp_path: Path) -> None:
-    names = [each.file for each in make_agent("thinker:4").checkpoints]
+    names = [each.file for each in load_agent("thinker:4").checkpoints]
     assert names == ["champion.safetensors", "value.safetensors", "belief.safetensors"]
     moved = tmp_path / "moved"
     shutil.copytree(run, moved)
     for folder in (run, moved):
-        assert make_agent(f"responder:4,against={folder}").checkpoints[0].run == str(folder)
+        assert load_agent(f"responder:4,against={folder}").checkpoints[0].run == str(folder)
 
 
 # Before other tests register theirs; others than the core's come without a description.
@@ -157,7 +157,7 @@ def test_the_list_of_players_says_who_plays_endings(capsys: pytest.CaptureFixtur
     for name, entry in BUILT_IN.items():
         assert entry.about in told
         if not entry.needs_more and name != "human":
-            agent = make_agent(name, "2x4-h2" if name == "nash" else "classic")
+            agent = load_agent(name, "2x4-h2" if name == "nash" else "classic")
             assert entry.note == agent.endgame, name
             assert f"endgame: {agent.endgame}" in told
         elif entry.usage.endswith("endgame=exact]"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.engine.records import GameRecord
 from german_whist.evaluation import evaluate, ladder
 from german_whist.evaluation.elo import ELO_SCALE, fit_ratings
@@ -288,7 +288,7 @@ EIGHT = [*SIMILAR, "upcard-value:5", "upcard-value:8", "upcard-value:10", "rando
 @pytest.mark.parametrize(("players", "hands"), [(SIMILAR, 200), (EIGHT, 100)], ids=str)
 def test_ladder_intervals_cover_ratings_of_a_long_ladder(players: list[str], hands: int) -> None:
     """Players of one kind do well on the same deals, so that pairings move together."""
-    agents, ladders = [make_agent(name, "quick") for name in players], 500
+    agents, ladders = [load_agent(name, "quick") for name in players], 500
     long = ladder(agents, "quick", hands=40_000, seed=1, key="00" * 16, anchor=players[0]).ladder
     assert long is not None
     covered = np.zeros(len(players))

@@ -11,7 +11,7 @@ from agent_checks import plays_alike, views_and_twins
 from attacks import Attacker, Rememberer, StreamThief, in_the_arena, unprotected
 
 from german_whist import Game, Match
-from german_whist.agents import agent_names, make_agent
+from german_whist.agents import agent_names, load_agent
 from german_whist.agents.base import CannotPlay, agent_key, decision_streams
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS
 from german_whist.agents.heuristic.random import RandomAgent
@@ -188,7 +188,7 @@ def test_no_player_plays_otherwise_when_hidden_cards_are_others(
     played = 0
     for rules in RULES:
         try:
-            agent = make_agent(with_path(name, rules), rules)
+            agent = load_agent(with_path(name, rules), rules)
         except CannotPlay:
             continue
         plays_alike(agent, *views_and_twins(rules))

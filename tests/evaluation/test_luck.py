@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from german_whist import Game, Match
-from german_whist.agents import make_agent
+from german_whist.agents import load_agent
 from german_whist.cli import main
 from german_whist.engine.endgame import new_scratch
 from german_whist.engine.endgame.game_values import endgame_tablebases
@@ -59,7 +59,7 @@ def test_luck_is_zero_over_all_orders_of_the_stock(
     monkeypatch.setattr(k, "deal_half", every_order)
     seen = 0
     for start in range(4):
-        one, two = make_agent("random-exact", small), make_agent("counting", small)
+        one, two = load_agent("random-exact", small), load_agent("counting", small)
         config = PlayConfig(small, None, 3, bytes.fromhex(KEY), reduce_variance=True)
         task = Task(start=start, pairs=120)
         tally = play_chunk(((one, two), (one, two)), config, task).tally

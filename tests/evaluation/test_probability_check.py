@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from german_whist.agents.base import Agent, Array
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.engine.dtypes import FOLLOW, LEAD, VIEW
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import action_masks, first_hand
@@ -103,7 +103,7 @@ class Lying(Agent):
 
     def __init__(self, rules: Any, base: str, where: Where) -> None:
         super().__init__(rules)
-        self.base, self.where = make_agent(base, rules), where
+        self.base, self.where = load_agent(base, rules), where
 
     @property
     def perfect_endgame(self) -> bool:
@@ -147,7 +147,7 @@ def test_honest_agents_are_accepted(rules: Any) -> None:
     for base in ("random-exact", *(["nash"] if isinstance(rules, str) else [])):
         for endings in (False, True):
             for _ in range(2):
-                check_probabilities(make_agent(base, loaded), loaded, endings=endings)
+                check_probabilities(load_agent(base, loaded), loaded, endings=endings)
 
 
 def test_exploitability_refuses_liars_on_both_trees() -> None:

@@ -17,7 +17,7 @@ from scipy.sparse import coo_array, csr_array, hstack
 from german_whist.agents.base import Agent
 from german_whist.agents.heuristic.random import RandomExactAgent
 from german_whist.agents.perfect_endgame import EndgamePlayer
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.agents.tabular.strategy import BUNDLED, write_strategy
 from german_whist.cli import main
 from german_whist.engine.dtypes import NO_CARD, UNSEEN_CARD, VIEW
@@ -170,7 +170,7 @@ class ByHash(Agent):
         factors = np.random.default_rng(1).integers(0, 1 << 63, words.shape[1], np.uint64) | 1
         keys = (words * factors).sum(axis=1, dtype=np.uint64)
         keys = (keys ^ (keys >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
-        found = make_agent("random-exact", self.rules).probabilities(views)  # type: ignore[attr-defined]
+        found = load_agent("random-exact", self.rules).probabilities(views)  # type: ignore[attr-defined]
         odd = (keys[:, None] * (2 * np.arange(52, dtype=np.uint64) + 1)) >> np.uint64(62)
         found *= odd + 1e-3
         return found / found.sum(axis=1, keepdims=True)
@@ -185,7 +185,7 @@ def smallest() -> GameTree:
     "make",
     [
         lambda: ByHash("2x4-h2"),
-        lambda: make_agent(f"nash:{BUNDLED / '2x4-h2'}", "2x4-h2"),
+        lambda: load_agent(f"nash:{BUNDLED / '2x4-h2'}", "2x4-h2"),
     ],
     ids=["by hash", "nash"],
 )
@@ -209,7 +209,7 @@ def sampled_network(path: Path, rules: Rules, suit_order: str) -> Agent:
     inputs = [*range(0, 430, 3), 431]
     card = network_card(inputs, [8], suit_order=suit_order, rules=[rules.as_mapping()])
     path = written(path, network_weights(len(inputs), 8, 52), card)
-    return make_agent(f"network:{path},sample,endgame=exact", rules)
+    return load_agent(f"network:{path},sample,endgame=exact", rules)
 
 
 @pytest.mark.parametrize("suit_order", ["trump-first", "raw"])
@@ -240,7 +240,7 @@ def test_tables_are_as_exploitable_as_on_the_full_tree(
     changes = {"suit_order": "raw", "horizon": "foreplay", "rules": [rules.as_mapping()]}
     card = network_card([0], [1], network=table, **changes)
     path = written(tmp_path / "table", {"cells": cells}, card)
-    agent = make_agent(f"network:{path},{mode},endgame=exact", rules)
+    agent = load_agent(f"network:{path},{mode},endgame=exact", rules)
     found, wanted = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
     for name in ("against_dealer", "against_leader", "self_play_value"):
         assert getattr(found, name) == pytest.approx(getattr(wanted, name), abs=1e-6)
@@ -248,7 +248,7 @@ def test_tables_are_as_exploitable_as_on_the_full_tree(
 
 def test_what_replaces_an_agents_play_is_asked_for_every_suit() -> None:
     rules = load_rules("2x4-h2")
-    agent, other = make_agent("nash", rules), make_agent("random-exact", rules)
+    agent, other = load_agent("nash", rules), load_agent("random-exact", rules)
     nash: Any = agent.probabilities  # type: ignore[attr-defined]
 
     def random_in_spades(views: Array) -> Array:
@@ -332,7 +332,7 @@ ALL_OF_TWO = SMALLEST | {"name": "all of two", "ranks": 4, "counts": "all", "pay
 @pytest.mark.parametrize("rules", [*TINY[-2:], ALL_OF_TWO], ids=[*NAMES[-2:], "all of two"])
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
     loaded = load_rules(rules)
-    agent = make_agent("random-exact", loaded)
+    agent = load_agent("random-exact", loaded)
     wanted = exploitability_on_full_tree(agent, loaded)
     for found in (CFRPlusSolver(loaded).measure(), measure_exploitability(agent, loaded)):
         for name in ("against_dealer", "against_leader"):

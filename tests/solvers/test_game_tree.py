@@ -12,7 +12,7 @@ from checkpoints import network_card, network_weights, written
 
 from german_whist.agents.base import OWN_POLICY, Agent, Array
 from german_whist.agents.external.policies import CallableAgent
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.engine.enumerate_deals import all_deals, count_deals
 from german_whist.engine.rules import load_rules
@@ -53,9 +53,9 @@ def test_a_best_response_wins_at_least_what_others_do(
 ) -> None:
     loaded = load_rules({**rules, "pay": pay})
     tree = GameTree.of(loaded, dealer=1)
-    plays = strategy_of(make_agent(name, loaded), tree)
+    plays = strategy_of(load_agent(name, loaded), tree)
     for other in ("random", "threshold"):
-        others = strategy_of(make_agent(other, loaded), tree)
+        others = strategy_of(load_agent(other, loaded), tree)
         assert best_response_value(tree, 0, plays) >= strategy_value(tree, others, plays) - 1e-12
         assert best_response_value(tree, 1, plays) >= -strategy_value(tree, plays, others) - 1e-12
 
@@ -78,13 +78,13 @@ def test_it_is_what_open_spiel_finds(rules: dict[str, Any]) -> None:
     # Written out once, it is walked without the adapter, in C++.
     game = pyspiel.load_efg_game(export_gambit(open_spiel_game(rules)))
     wanted = pyspiel.exploitability(game, pyspiel.UniformRandomPolicy(game))
-    agent = make_agent("random", load_rules(rules))
+    agent = load_agent("random", load_rules(rules))
     assert measure_exploitability(agent, rules).exploitability == pytest.approx(wanted)
 
 
 def test_silent_random_agent_is_estimated_only_on_request() -> None:
     rules = load_rules(SMALL)
-    told = make_agent("random", rules)
+    told = load_agent("random", rules)
     silent = CallableAgent(told.act, rules)
     with pytest.raises(ValueError, match="--samples"):
         measure_exploitability(silent, rules)
@@ -166,8 +166,8 @@ def test_exact_endgames_are_a_networks_default(
     changes: dict[str, Any] = {"rules": [rules.as_mapping()], "actions": rules.actions}
     card = network_card(np.arange(432), [], **changes)
     path = written(tmp_path / "net", network_weights(432, rules.actions), card)
-    assert make_agent(str(path), DECK).endgame == OWN_POLICY
-    agent = make_agent(f"{path},endgame=exact", DECK)
+    assert load_agent(str(path), DECK).endgame == OWN_POLICY
+    agent = load_agent(f"{path},endgame=exact", DECK)
     exact = measure_exploitability(agent, DECK).exploitability
     assert main(["exploitability", f"net={path}", "--rules", DECK]) == 0
     told = capsys.readouterr().out

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from small_runs import quiet, same
 
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.engine.batch.config import HORIZONS, REWARDS
 from german_whist.engine.rules import load_rules
@@ -51,8 +51,8 @@ def test_trainer_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None
     decisions = 400_000 if trainer == "ppo" else 80_000
     train(trainer, f"decisions={decisions}", "--run", str(tmp_path / "run"))
     rules = load_rules("2x4-h2")
-    trained = make_agent(f"network:{tmp_path / 'run'},sample", rules)
-    at_random = measure_exploitability(make_agent("random-exact", rules), rules).exploitability
+    trained = load_agent(f"network:{tmp_path / 'run'},sample", rules)
+    at_random = measure_exploitability(load_agent("random-exact", rules), rules).exploitability
     assert measure_exploitability(trained, rules).exploitability < at_random / 2.5
 
 

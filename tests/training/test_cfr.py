@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from german_whist.agents.checkpoints import read_checkpoint, write_checkpoint
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import measure_exploitability
@@ -33,7 +33,7 @@ def train(run: Path, *words: str) -> None:
 
 
 def exploitability(player: str, deck: str = DECK) -> float:
-    return measure_exploitability(make_agent(player, deck), deck).exploitability
+    return measure_exploitability(load_agent(player, deck), deck).exploitability
 
 
 def traverse(mccfr: MCCFR, number: int, averaging: float = 0.0) -> None:
@@ -115,7 +115,7 @@ def test_regret_matching_ignores_negative_regrets() -> None:
 
 def test_average_strategy_nears_an_equilibrium(tmp_path: Path) -> None:
     train(tmp_path / "run", "decisions=2_000_000", "iteration=500_000")
-    result = measure_exploitability(make_agent(str(tmp_path / "run"), DECK), DECK)
+    result = measure_exploitability(load_agent(str(tmp_path / "run"), DECK), DECK)
     assert result.exploitability < 0.003
     assert result.self_play_value == pytest.approx(0.06052, abs=0.004)
     assert exploitability(f"{tmp_path / 'run'},greedy") < 0.05
@@ -162,7 +162,7 @@ def test_table_of_wrong_size_is_refused(tmp_path: Path) -> None:
         card = msgspec.structs.replace(checkpoint.card, network=network)
         path = write_checkpoint(tmp_path / name, {"cells": wrong}, card)
         with pytest.raises(ValueError, match=message):
-            make_agent(str(path), DECK)
+            load_agent(str(path), DECK)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from german_whist import Game, load_agent
 from german_whist.agents.checkpoints import read_card
 from german_whist.agents.checkpoints.bundled import CLASSIC_WEIGHTS, FAMILY_WEIGHTS
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.registry import make_agent
 from german_whist.cli import main
 from german_whist.engine.observation.suit_order import real_action
 from german_whist.training.algorithms.ppo import PPO
@@ -148,7 +147,7 @@ def test_network_of_several_rule_sets_is_exported_for_one(
         path = tmp_path / f"{name}.onnx"
         assert main(["export", "champion", "--rules", name, "-o", str(path)]) == 0
         views, rng = dealt(name, 200, seed=1).views(), np.zeros(200, np.uint64)
-        graph, network = make_agent(f"onnx:{path}", name), NetworkAgent(name, FAMILY_WEIGHTS)
+        graph, network = load_agent(f"onnx:{path}", name), NetworkAgent(name, FAMILY_WEIGHTS)
         assert np.mean(graph.act(views, rng) == network.act(views, rng)) > 0.98
 
 

@@ -15,7 +15,7 @@ from ...agents.base import CannotPlay
 from ...agents.checkpoints import list_checkpoints, read_card, read_checkpoint
 from ...agents.checkpoints.schema import Measurement
 from ...agents.networks.policy import NetworkAgent
-from ...agents.registry import check_agent_names, is_own_code, make_agent
+from ...agents.registry import check_agent_names, is_own_code, load_agent
 from ...common.executors import Executor, WorkersLost
 from ...common.jit.side_by_side import compiled_in_background
 from ...engine.rng import secret_of_seed
@@ -54,7 +54,7 @@ def check_eval_opponents(settings: Settings) -> None:
         for name in names:
             for options in settings.all_options:
                 with _naming_the_setting(), suppress(CannotPlay):
-                    make_agent(name, options.rules)
+                    load_agent(name, options.rules)
 
 
 def _opponents_of(settings: Settings) -> Iterable[str]:

@@ -20,7 +20,7 @@ from typing import Annotated
 import msgspec
 
 from ...agents.checkpoints import FOLDER, list_checkpoints
-from ...agents.registry import make_agent
+from ...agents.registry import load_agent
 from ...common.executors import LOCAL
 from ...common.files import file_name, read_yaml_mapping, write_file
 from ...common.markup import one_line
@@ -507,5 +507,5 @@ def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
 
 def sampled_exploitability(checkpoint: Path, rules: Rules) -> float:
     """Exact exploitability of a checkpoint that samples from its policy, with exact endgames."""
-    agent = make_agent(f"network:{checkpoint},sample,endgame=exact", rules)
+    agent = load_agent(f"network:{checkpoint},sample,endgame=exact", rules)
     return measure_exploitability(agent, rules).exploitability

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, Struct
 
-from ...agents.registry import make_agent
+from ...agents.registry import load_agent
 from ...common.files import file_name
 from ...common.markup import markdown_code, markdown_table, markdown_text
 from ...common.typing import Array, JsonObject
@@ -127,7 +127,7 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
         if metric == EXPLOITABILITY and is_solvable(load_rules(rules))
     ]
     random_play = {
-        rules: measure_exploitability(make_agent("random-exact", rules), rules).exploitability
+        rules: measure_exploitability(load_agent("random-exact", rules), rules).exploitability
         for rules in solved
     }
     header = [

@@ -31,7 +31,7 @@ from german_whist.agents.checkpoints.bundled import (
 from german_whist.agents.networks.belief import read_belief_network
 from german_whist.agents.networks.policy import NetworkAgent, policy_net
 from german_whist.agents.networks.value import read_value_network
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.agents.search.base import UNLIKELY_FOR_TARGETS, SearchAgent
 from german_whist.cli import main
 from german_whist.common.executors import Executor, WorkersLost
@@ -149,7 +149,7 @@ def likely_cards(view: View) -> np.ndarray:
 
 
 def test_estimates_of_a_search_are_its_search_targets() -> None:
-    thinker = make_agent("thinker:8")
+    thinker = load_agent("thinker:8")
     assert isinstance(thinker, SearchAgent)
     searching = SearchPlayers(CLASSIC, thinker, 4)
     hands = play_with_targets(searching, 3, 0, 0.0)
@@ -191,9 +191,9 @@ def test_recipe_makes_the_networks_of_a_thinker_and_resumes(
     words = words.split()
     assert main(["expert-iteration", "quick", *words, "--folder", str(tmp_path / "mine")]) == 0
     named = capsys.readouterr().out.splitlines()[-1]
-    assert make_agent(named).name == named
+    assert load_agent(named).name == named
     assert find_checkpoint(tmp_path / "mine") == tmp_path / "mine" / "policy.safetensors"
-    assert make_agent(str(tmp_path / "mine")).name == str(tmp_path / "mine")
+    assert load_agent(str(tmp_path / "mine")).name == str(tmp_path / "mine")
     card = read_checkpoint(tmp_path / "mine" / "policy").card
     program, verb, *typed = shlex.split(card.commands[0])
     assert (program, verb) == ("german-whist", "expert-iteration")
@@ -263,7 +263,7 @@ def test_policy_of_many_rule_sets_learns_on_in_one_of_them(tmp_path: Path) -> No
     assert [rules["name"] for rules in card.rules] == ["quick"]
     assert "exchange" in read_checkpoint(FAMILY_WEIGHTS).card.network.inputs
     assert "exchange" not in card.network.inputs
-    assert make_agent(str(tmp_path), "quick").rules.name == "quick"
+    assert load_agent(str(tmp_path), "quick").rules.name == "quick"
 
 
 def test_card_has_the_machine_and_the_minutes_of_all_commands(tmp_path: Path) -> None:

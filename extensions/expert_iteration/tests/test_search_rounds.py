@@ -13,7 +13,7 @@ import yaml
 pytest.importorskip("torch")
 
 from german_whist.agents.checkpoints import FOLDER, list_checkpoints, read_checkpoint
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.common.settings import SettingsError, build_settings
 from german_whist.expert_iteration.pipeline import run_expert_iteration
 from german_whist.expert_iteration.recipe import Recipe
@@ -123,7 +123,7 @@ def test_run_writes_and_evaluates_the_policy_of_each_round(tmp_path: Path, whole
     card = read_checkpoint(trained.checkpoint).card
     assert card.settings["trainer"] == "expert-iteration"
     assert card.network.critic is None
-    assert make_agent(str(trained.checkpoint), "2x4-h2").name == str(trained.checkpoint)
+    assert load_agent(str(trained.checkpoint), "2x4-h2").name == str(trained.checkpoint)
 
 
 def test_first_training_has_what_the_run_has() -> None:

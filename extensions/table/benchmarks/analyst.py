@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from german_whist.agents import Agent, agent_key, decision_streams, make_agent
+from german_whist.agents import Agent, agent_key, decision_streams, load_agent
 from german_whist.common.markup import markdown_table
 from german_whist.common.typing import Array
 from german_whist.engine.batch.batch import Batch
@@ -215,7 +215,7 @@ def main() -> None:
     parser.add_argument("--search", help="of the analyst (default: that of an analysis)")
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
-    analyst, champion = Analyst(RULES, AnalysisSettings(arguments.search)), make_agent(CHAMPION)
+    analyst, champion = Analyst(RULES, AnalysisSettings(arguments.search)), load_agent(CHAMPION)
     done = read(arguments.out, analyst.search.name)
     for first in range(0, arguments.hands // SEATS, CHUNK):
         left = [trick for trick in arguments.tricks if (trick, first) not in done]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.registry import make_agent, parse_agent_name
+from german_whist.agents.registry import load_agent, parse_agent_name
 from german_whist.commands.worker_options import add_trust_option
 from german_whist.common.files import check_writable, write_file
 from german_whist.common.progress import Progress
@@ -131,7 +131,7 @@ def _notable_page(records: list[GameRecord], agent: str) -> str:
             f"{name} plays {rules.name} and {other.name} in these hands: a page is of one rule "
             "set, so give each a file of its own"
         )
-    policy = make_agent(source, rules)
+    policy = load_agent(source, rules)
     hands = notable_hands(records, name, policy if isinstance(policy, NetworkAgent) else None)
     return hands_page(name, hands)
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from german_whist.agents.base import Agent, CannotPlay
 from german_whist.agents.checkpoints.bundled import CHAMPION
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.registry import agent_names, make_agent
+from german_whist.agents.registry import agent_names, load_agent
 from german_whist.agents.search.base import SearchAgent
 from german_whist.engine.describe import Chapter, chapters
 from german_whist.engine.rules import Match, Rules, named_rules
@@ -105,7 +105,7 @@ class Opponent:
         reason = None
         for rules in named_rules().values():
             try:
-                return type(make_agent(self.name, rules))
+                return type(load_agent(self.name, rules))
             except CannotPlay as error:
                 reason = reason or error
         raise ValueError(
@@ -134,7 +134,7 @@ class Opponent:
 
     def _can_play(self, rules: Rules) -> bool:
         try:
-            make_agent(self.name, rules)
+            load_agent(self.name, rules)
         except CannotPlay:
             return False
         return True
@@ -157,7 +157,7 @@ class Opponents:
             listed = self._opponents.get(base)
             bundled = base in _ONLY_IF_NAMED if listed is None else listed.bundled
             self._opponents[name] = Opponent(name, label("agents.named"), bundled, named=True)
-        self._shared = lru_cache(_CACHE_SIZE)(make_agent)
+        self._shared = lru_cache(_CACHE_SIZE)(load_agent)
         self._named = extra
         for name in extra:
             _ = self._opponents[name].quick  # raises at the start, not on the page
@@ -174,7 +174,7 @@ class Opponents:
         """The agent of this name for these rules; other names are refused."""
         shared = self._shared(self[name].name, rules, match=match)
         own = shared.keeps_state or shared.transcript is not None
-        return make_agent(name, rules, match=match) if own else shared
+        return load_agent(name, rules, match=match) if own else shared
 
     def policies(self, rules: Rules) -> list[NetworkAgent]:
         """The checkpoints of the command line that play these rules, or else the champion."""

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from german_whist.agents.base import Agent
 from german_whist.agents.player import Player
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.common.schema import convert
 from german_whist.engine.cards import N_ACTIONS
 from german_whist.engine.checks import IllegalAction
@@ -38,7 +38,7 @@ PERSON, OPPONENT = 0, 1
 STATE_VERSION = 6
 _SEED_BITS = 63
 AgentFactory = Callable[..., Agent]
-"""`make_agent`, or a function that is called as it is: by name and rules, and `match=`."""
+"""`load_agent`, or a function that is called as it is: by name and rules, and `match=`."""
 
 
 class SessionError(ValueError):
@@ -160,7 +160,7 @@ class Session:
     (True, 1)
     """
 
-    def __init__(self, settings: SessionSettings, make: AgentFactory = make_agent) -> None:
+    def __init__(self, settings: SessionSettings, make: AgentFactory = load_agent) -> None:
         """`make` makes agents by name; sessions may share the agents."""
         self.settings = settings
         self.game = Game(settings.rules, settings.seed, settings.number, match=settings.match)
@@ -366,7 +366,7 @@ class Session:
         return points, (game.hands_won[0] - (payoffs[0] > 0), game.hands_won[1] - (payoffs[1] > 0))
 
     @staticmethod
-    def from_state(data: Mapping[str, Any], make: AgentFactory = make_agent) -> Session:
+    def from_state(data: Mapping[str, Any], make: AgentFactory = load_agent) -> Session:
         """Restore the session of a `state`; raises `SessionError`."""
         state = parse_state(data)
         try:

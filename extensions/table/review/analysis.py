@@ -28,7 +28,7 @@ from msgspec.structs import asdict
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.costs import exact_payoffs
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.registry import check_agent_names, make_agent
+from german_whist.agents.registry import check_agent_names, load_agent
 from german_whist.agents.search.base import Estimates, SearchAgent
 from german_whist.agents.search.champion import LAST
 from german_whist.agents.search.thinker import ThinkerAgent
@@ -422,7 +422,7 @@ def default_search(rules: Rules) -> str:
 
 
 def _load_search(name: str, rules: Rules) -> SearchAgent:
-    agent = make_agent(name, rules)
+    agent = load_agent(name, rules)
     # A time budget would make the values depend on the machine.
     if not isinstance(agent, SearchAgent) or agent.budget.seconds:
         raise ValueError(
@@ -440,7 +440,7 @@ def _champion(rules: Rules) -> NetworkAgent | None:
 
 
 def _load_network(name: str, rules: Rules) -> NetworkAgent:
-    agent = make_agent(name, rules)
+    agent = load_agent(name, rules)
     if not isinstance(agent, NetworkAgent):
         raise ValueError(f"{name} is not a network: it has no action probabilities")
     return agent

@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from german_whist.agents.costs import exact_payoffs
 from german_whist.agents.player import Player
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.agents.search.thinker import ThinkerAgent
 from german_whist.engine.cards import action_word, text_of
 from german_whist.engine.endgame import best_card_of
@@ -195,7 +195,7 @@ def _candidates(kind: str, rules: Rules, seed: int) -> Iterator[_Candidate]:
     for number in count():
         rng = random.Random(f"{seed} {number}")
         names = rng.choice(_PLAYERS), rng.choice(_PLAYERS)
-        players = [Player(make_agent(name, rules), rules, seed=seed) for name in names]
+        players = [Player(load_agent(name, rules), rules, seed=seed) for name in names]
         game, positions = Game(rules, seed, number), list[tuple[Game, PositionValues]]()
         while not game.over:
             view = game.view()
@@ -306,7 +306,7 @@ def _rating(kind: str, game: Game, best: int) -> float:
     by_chance = prod(len(good) / len(position.legal()) for position, good in decisions)
     results = [(ratings["random"][0], by_chance, _TRIALS)]
     for name in _GRADERS[kind]:
-        agent = make_agent(name, game.rules)
+        agent = load_agent(name, game.rules)
         players = (Player(agent, game.rules, seed=seed) for seed in range(_TRIALS))
         solved = sum(
             all(player.choose(position.view(), 0) in good for position, good in decisions)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from german_whist.agents.base import Agent, CannotPlay
 from german_whist.agents.player import Player
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.engine.checks import IllegalAction
 from german_whist.engine.endgame import NotOpenError, best_card_of
 from german_whist.engine.records import GameRecord, record_of
@@ -60,6 +60,6 @@ def _choose(player: Player, view: View) -> int:
 @lru_cache(maxsize=8)  # some hold networks
 def _agent(rules: Rules) -> Agent:
     try:
-        return make_agent(CHAMPION, rules)
+        return load_agent(CHAMPION, rules)
     except CannotPlay:
-        return make_agent(_OTHERWISE, rules)
+        return load_agent(_OTHERWISE, rules)

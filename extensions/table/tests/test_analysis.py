@@ -16,7 +16,7 @@ import pytest
 from plain_endgame import PlainEnding
 
 from german_whist import Game, View
-from german_whist.agents import make_agent
+from german_whist.agents import load_agent
 from german_whist.agents.search.base import Estimates, SearchAgent
 from german_whist.engine.endgame import moves_of
 from german_whist.engine.records import GameRecord, record_of
@@ -183,7 +183,7 @@ def another_world(view: View, record: GameRecord, n: int) -> GameRecord:
 def test_estimates_of_a_tiny_deck_are_right_on_average() -> None:
     """One trick from the end of the foreplay all determinizations can be solved, by hand."""
     rules = load_rules({"suits": 2, "ranks": 5, "hand": 4, "stock": 2, "pay": "margin"})
-    agent = make_agent("flat-mc:20000", rules)
+    agent = load_agent("flat-mc:20000", rules)
     assert isinstance(agent, SearchAgent)
     game = Game(rules, seed=6)
     game.play(game.legal()[0])
@@ -250,7 +250,7 @@ def test_the_search_follows_from_the_rules() -> None:
 def test_another_card_is_best_only_beyond_the_noise(beyond: bool, monkeypatch) -> None:
     analyst = Analyst(load_rules("classic"), AnalysisSettings(search="thinker:64"))
     view = Game("classic", seed=1).view()
-    own = make_agent("champion").act(view)
+    own = load_agent("champion").act(view)
     actions = tuple(view.legal())
     ahead, behind = [action for action in actions if action != own][:2]
     batches = np.random.default_rng(1).normal(0, 0.01 if beyond else 1, (32, len(actions)))

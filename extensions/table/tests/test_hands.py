@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.engine.records import GameRecord, write_records
 from german_whist.engine.rules import load_rules
@@ -81,7 +81,7 @@ def test_notable_refuses_what_it_cannot_show(
 
 
 def test_least_likely_card_is_the_policys_of_the_foreplay(records: list[GameRecord]) -> None:
-    policy = cast(NetworkAgent, make_agent("champion", "small-last"))
+    policy = cast(NetworkAgent, load_agent("champion", "small-last"))
     hands = notable_hands(records, "champion", policy, most=4)
     lowest = min(hands, key=lambda hand: cast(float, hand.probability))
     decision = lowest.networks.decisions[lowest.step]

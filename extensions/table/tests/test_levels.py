@@ -13,7 +13,7 @@ from agent_checks import decides_alike_in_any_company, plays_alike, views_and_tw
 from test_frozen import RULES, agents_in, hands_of
 
 from german_whist import Game, Match, named_rules
-from german_whist.agents import Player, make_agent
+from german_whist.agents import Player, load_agent
 from german_whist.common.jit import compiler
 from german_whist.engine.rules import Rules
 from german_whist.envs import GermanWhistEnv
@@ -27,7 +27,7 @@ FORGETFUL = LEVELS[:2]
 @pytest.mark.parametrize("rules", [*named_rules(), *ODD.values()], ids=str)
 def test_forgetful_levels_play_every_rule_set_legally(rules: Any) -> None:
     for name in FORGETFUL:
-        agent = make_agent(name, rules)
+        agent = load_agent(name, rules)
         play_all((agent, agent), rules, 4, seed=3)
 
 
@@ -37,12 +37,12 @@ def test_levels_play_as_they_did(rules: str) -> None:
 
 
 def test_hard_plays_matches_as_it_did() -> None:
-    found = hands_of(make_agent("hard", match=Match(target=9)), "classic", 3, seed=13)
+    found = hands_of(load_agent("hard", match=Match(target=9)), "classic", 3, seed=13)
     assert found == FROZEN["agents, match"]["hard"]
 
 
 def test_medium_beats_easy() -> None:
-    medium, easy = make_agent("medium"), make_agent("easy")
+    medium, easy = load_agent("medium"), load_agent("easy")
     n = 200
     _, first = play_all((medium, easy), "classic", n, seed=8)
     _, second = play_all((easy, medium), "classic", n, seed=8)
@@ -50,7 +50,7 @@ def test_medium_beats_easy() -> None:
 
 
 def test_a_short_memory_guesses_the_forgotten_cards_anew() -> None:
-    easy, game = Player(make_agent("easy"), seed=4), Game("classic", seed=1)
+    easy, game = Player(load_agent("easy"), seed=4), Game("classic", seed=1)
     while not game.view().endgame:
         game.play(easy.choose(game.view()))
     view = game.view().array.copy()
@@ -70,12 +70,12 @@ def test_decision_depends_on_neither_the_batch_nor_its_order(name: str) -> None:
 def test_levels_play_alike_whatever_is_hidden(name: str, rules: str) -> None:
     views, twins = views_and_twins(rules)
     step = 5 if name == "hard" else 1  # a search without a budget of its own
-    plays_alike(make_agent(name, rules), views[::step].copy(), twins[::step].copy())
+    plays_alike(load_agent(name, rules), views[::step].copy(), twins[::step].copy())
 
 
 def test_hard_plays_rules_in_which_a_slam_pays_little() -> None:
     rules = Rules("dear slam", 2, 4, hand=3, stock=2, pay="over_book", book=0, slam_pay=1)
-    game, player = Game(rules, seed=1), Player(make_agent("hard", rules))
+    game, player = Game(rules, seed=1), Player(load_agent("hard", rules))
     while not game.over:
         game.play(player.choose(game.view()))
 

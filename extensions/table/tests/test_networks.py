@@ -14,7 +14,7 @@ from serving import running_server
 from german_whist import Game
 from german_whist.agents.networks.belief import inclusion_probabilities
 from german_whist.agents.networks.policy import NetworkAgent
-from german_whist.agents.registry import make_agent
+from german_whist.agents.registry import load_agent
 from german_whist.engine.cards import cards_of
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.table.game.opponents import Opponents
@@ -23,7 +23,7 @@ from german_whist.table.text.words import display_name
 
 
 def policy(name: str, rules: str = "classic") -> NetworkAgent:
-    return cast(NetworkAgent, make_agent(name, rules))
+    return cast(NetworkAgent, load_agent(name, rules))
 
 
 @pytest.fixture(scope="module")

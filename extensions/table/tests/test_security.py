@@ -100,7 +100,7 @@ def test_names_from_the_page_load_no_files_and_no_code(
 ) -> None:
     made: list[Any] = []
     monkeypatch.setattr(
-        "german_whist.table.game.opponents.make_agent", lambda *n, **_: made.append(n)
+        "german_whist.table.game.opponents.load_agent", lambda *n, **_: made.append(n)
     )
     for name in NAMES[part == "player" :]:  # a person is a player
         sentence = refused(422, client.request("POST", "/api/tables", {part: name}))

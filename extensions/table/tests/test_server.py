@@ -14,7 +14,7 @@ import pytest
 from serving import PATIENCE, Client, RunningServer, TableClient, running_server
 
 from german_whist import GameRecord, load_rules, named_rules
-from german_whist.agents import make_agent, register_agent
+from german_whist.agents import load_agent, register_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
 from german_whist.engine.view import View
@@ -251,7 +251,7 @@ def test_a_hint_counts_for_the_hand_that_it_was_asked_in(
 
 def test_menu_knows_what_the_champion_plays_without_making_it(monkeypatch) -> None:
     made = []
-    monkeypatch.setattr(opponents, "make_agent", lambda name, *_, **__: made.append(name))
+    monkeypatch.setattr(opponents, "load_agent", lambda name, *_, **__: made.append(name))
     offered = opponents.Opponents()
     (champion,) = (each for each in offered.menu()[1] if each.name == "champion")
     # Agents of others cannot be known without making them.
@@ -259,15 +259,15 @@ def test_menu_knows_what_the_champion_plays_without_making_it(monkeypatch) -> No
     assert offered["champion"].is_network
     for name in named_rules():
         if champion.plays is None or name in champion.plays:
-            make_agent("champion", name)
+            load_agent("champion", name)
         else:
             with pytest.raises(CannotPlay):
-                make_agent("champion", name)
+                load_agent("champion", name)
 
 
 def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path) -> None:
     if "failing" not in agent_names():
-        register_agent("failing", lambda rules, match=None: make_agent(_FAILING, rules))
+        register_agent("failing", lambda rules, match=None: load_agent(_FAILING, rules))
     with running_server(tmp_path) as server:
         client = server.client()
         table = TableClient(client, rules="quick", opponent="failing")
@@ -298,7 +298,7 @@ def test_named_agent_of_others_is_tried_on_every_rule_set() -> None:
 def quick_only(rules, match=None):
     if rules != load_rules("quick"):
         raise CannotPlay("quick-only plays quick")
-    return make_agent("random", rules)
+    return load_agent("random", rules)
 
 
 def test_menu_has_strengths_with_errors_and_no_research_agents(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""List the agents: what `--against` and `make_agent` take."""
+"""List the agents: what `--against` and `load_agent` take."""
 
 from __future__ import annotations
 
