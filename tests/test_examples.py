@@ -33,7 +33,7 @@ RUNS = {
     "own_agent": (["--hands", "60"], "saver against random-exact", ()),
 }
 NETWORKS = {"transformer_network", "gru_network"}
-"""These are trained by `tests/training/test_own_network.py`."""
+"""These are trained by `tests/training/test_custom_network.py`."""
 NOTEBOOK = EXAMPLES / "quickstart.ipynb"
 BUDGET = "DECISIONS, HANDS = 6_000_000, 4_000"
 ALL_CELLS = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]

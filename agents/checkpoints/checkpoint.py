@@ -392,7 +392,7 @@ def _layer(name: str, n: int, m: int) -> Iterator[tuple[str, Shape]]:
 
 
 def strip_critic(checkpoint: Checkpoint) -> Checkpoint:
-    """The checkpoint without its critic; that of a network of one's own is a part of its class."""
+    """The checkpoint without its critic; that of a custom network is a part of its class."""
     card = checkpoint.card
     if card.network.kind == "module":
         return checkpoint

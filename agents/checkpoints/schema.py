@@ -31,7 +31,7 @@ Fraction = Annotated[float, Meta(ge=0, le=1)]
 
 
 class NetworkCard(Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """Inputs and size of a network, the size of a table, or the class of a network of one's own."""
+    """Inputs and size of a network, the size of a table, or the class of a custom network."""
 
     kind: Kind
     inputs: tuple[str, ...]

@@ -52,7 +52,7 @@ from .relative_ranks import identity_action_map, to_relative_actions, to_relativ
 from .table_policy import TablePolicy
 
 if TYPE_CHECKING:
-    from .module import ModulePolicy
+    from .custom_network import ModulePolicy
 
 AnyPolicy: TypeAlias = "PolicyNet | TablePolicy | ModulePolicy"
 
@@ -310,9 +310,9 @@ def _policy_of(checkpoint: Checkpoint) -> AnyPolicy:
         return TablePolicy(checkpoint)
     if kind == "module":
         try:
-            from .module import ModulePolicy
+            from .custom_network import ModulePolicy
         except ImportError as error:
-            purpose = f"{checkpoint.path}, a network of one's own,"
+            purpose = f"{checkpoint.path}, a custom network,"
             raise CannotPlay(not_installed(purpose, error.name, "train")) from None
         return ModulePolicy(checkpoint)
     return policy_net(checkpoint)

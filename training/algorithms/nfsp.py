@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
-from ...agents.networks.module import network_of_card, observation_of
+from ...agents.networks.custom_network import network_of_card, observation_of
 from ...agents.networks.relative_ranks import InputRows, gather_rows
 from ...common.schema import convert
 from ...common.typing import Array, JsonObject

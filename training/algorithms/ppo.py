@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...agents.checkpoints.schema import NetworkCard
-from ...agents.networks.module import OwnNetwork
+from ...agents.networks.custom_network import CustomNetwork
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
 from ...common.settings import SettingsError
@@ -225,7 +225,7 @@ class PPO(Trainer):
         return self.log_probs(self.ema_network, samples) if self.settings.kl_coef else None
 
     @torch.no_grad()
-    def log_probs(self, network: ActorCritic | OwnNetwork, samples: RolloutSamples) -> Tensor:
+    def log_probs(self, network: ActorCritic | CustomNetwork, samples: RolloutSamples) -> Tensor:
         """Log probabilities of all actions by a network."""
         chunks = []
         indices = torch.arange(len(samples.actions), device=self.backend.device)

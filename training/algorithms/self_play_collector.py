@@ -7,7 +7,7 @@ import torch
 
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import HIDDEN_CARDS_SIZE, NetworkCard
-from ...agents.networks.module import OwnNetwork, network_of_card, observation_of
+from ...agents.networks.custom_network import CustomNetwork, network_of_card, observation_of
 from ...engine.batch.results import StepResult
 from ...engine.observation.rule_features import RULE_SPEC
 from ...envs.self_play import SelfPlayEnv
@@ -68,7 +68,7 @@ class SelfPlayCollector:
             oracle_critic=settings.critic == "oracle",
         )
 
-    def make_network(self) -> ActorCritic | OwnNetwork:
+    def make_network(self) -> ActorCritic | CustomNetwork:
         """New network for the observations of these games."""
         settings = self.settings
         if settings.network:
@@ -101,7 +101,7 @@ class SelfPlayCollector:
 
     @torch.no_grad()
     def collect(
-        self, network: ActorCritic | OwnNetwork, n_steps: int, rng: np.random.Generator
+        self, network: ActorCritic | CustomNetwork, n_steps: int, rng: np.random.Generator
     ) -> tuple[int, int]:
         """Fill the buffer with `n_steps` steps of all games, and estimate advantages.
 
@@ -127,7 +127,7 @@ class SelfPlayCollector:
         return int(buffer.dones[:n_steps].sum()), n_steps * self.n_envs
 
     def _estimate_advantages(
-        self, network: ActorCritic | OwnNetwork, n_steps: int, result: StepResult
+        self, network: ActorCritic | CustomNetwork, n_steps: int, result: StepResult
     ) -> None:
         buffer, settings = self.buffer, self.settings
         if buffer.dones[n_steps - 1].all():
@@ -167,7 +167,7 @@ class SelfPlayCollector:
             )
             self.backend.batch_backend.run_rows(batch.n, write_hidden_cards, cards)
 
-    def evaluate(self, network: ActorCritic | OwnNetwork, step: int) -> tuple[Array, Array]:
+    def evaluate(self, network: ActorCritic | CustomNetwork, step: int) -> tuple[Array, Array]:
         """Logits and values of all games at a step; -1: after the last."""
         backend = self.backend
         with backend.autocast():

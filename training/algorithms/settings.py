@@ -43,7 +43,7 @@ _HiddenSizes = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
 _Network = Annotated[
     str,
     doc(
-        "Network of one's own: a torch module, `package.module:Class` or `file.py:Class`; empty: "
+        "Custom network: a torch module, `package.module:Class` or `file.py:Class`; empty: "
         "an MLP with `hidden_sizes`."
     ),
 ]
@@ -136,7 +136,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         _check_network(self)
         if self.network and len(self.all_options) > 1:
             raise SettingsError(
-                f"network is {self.network}: a network of one's own learns one rule set, and rules "
+                f"network is {self.network}: a custom network learns one rule set, and rules "
                 f"lists {len(self.all_options)}"
             )
         if self.network and self.critic == "shared":
@@ -320,7 +320,7 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
 
 def _check_network(settings: PPOSettings | NFSPSettings) -> None:
     if settings.network_options and not settings.network:
-        raise SettingsError("network_options are those of a network of one's own: name its class")
+        raise SettingsError("network_options are those of a custom network: name its class")
     if settings.network and settings.hidden_sizes != type(settings)().hidden_sizes:
         raise SettingsError(
             f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: give the sizes "

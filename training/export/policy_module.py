@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ...agents.checkpoints import Checkpoint
-from ...agents.networks.module import load_network
+from ...agents.networks.custom_network import load_network
 from ...agents.networks.relative_ranks import SETS_IN_PLAY
 from ...engine.cards import N_CARDS
 from ...engine.observation.spec import EXCHANGE_SPEC, spec_of
@@ -42,7 +42,7 @@ class PolicyModule(nn.Module):
             x, moves = _to_relative_ranks(x)
         x = self.network(x if self._inputs is None else x[:, self._inputs])
         if isinstance(x, tuple):
-            x = x[0]  # of a network of one's own, which has values too
+            x = x[0]  # of a custom network, which has values too
         if moves is not None:
             cards = (moves @ x[:, :N_CARDS].reshape(-1, 4, 13, 1)).flatten(1)
             x = torch.cat([cards, x[:, N_CARDS:]], 1)

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import CardRanks, Critic, NetworkCard
-from ...agents.networks.module import OwnNetwork, observation_of, source_digest
+from ...agents.networks.custom_network import CustomNetwork, observation_of, source_digest
 from ...common.typing import Array, Arrays
 
 # Numbers of bfloat16 in 16 bytes, of which rows have to be multiples.
@@ -134,7 +134,7 @@ class QNetwork(nn.Module):
 def card_of_module(
     settings: Any, inputs: Array, card_ranks: CardRanks, critic: Critic | None = None
 ) -> NetworkCard:
-    """Card of a network of one's own, which settings name; a history has no named inputs."""
+    """Card of a custom network, which settings name; a history has no named inputs."""
     observation: Any = observation_of(settings.network)
     of_vector = observation == "vector"
     return NetworkCard(
@@ -170,7 +170,7 @@ def _parameters(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
 
 def weights_of(network: nn.Module) -> Arrays:
     """Weights of a network under the names of a checkpoint."""
-    if isinstance(network, OwnNetwork):
+    if isinstance(network, CustomNetwork):
         return network.weights()
     return {
         name: param.detach().float().cpu().numpy().copy() for name, param in _parameters(network)
@@ -178,9 +178,9 @@ def weights_of(network: nn.Module) -> Arrays:
 
 
 @torch.no_grad()
-def load_weights(network: ActorCritic | OwnNetwork, weights: Mapping[str, Array]) -> None:
+def load_weights(network: ActorCritic | CustomNetwork, weights: Mapping[str, Array]) -> None:
     """Copy the weights of a checkpoint; parameters that it does not have stay as they are."""
-    if isinstance(network, OwnNetwork):
+    if isinstance(network, CustomNetwork):
         network.load_weights(weights)
         return
     for name, param in _parameters(network):

@@ -1,4 +1,4 @@
-"""Networks of one's own: training, resuming, checkpoints, play, exact measures and ONNX."""
+"""Custom networks: training, resuming, checkpoints, play, exact measures and ONNX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from german_whist import Game, load_agent, load_rules, resume, train  # noqa: E402
 from german_whist.agents.base import CannotPlay  # noqa: E402
 from german_whist.agents.checkpoints import CheckpointError, read_checkpoint  # noqa: E402
-from german_whist.agents.networks.module import ModulePolicy  # noqa: E402
+from german_whist.agents.networks.custom_network import ModulePolicy  # noqa: E402
 from german_whist.cli import main  # noqa: E402
 from german_whist.common.settings import SettingsError  # noqa: E402
 from german_whist.common.signals import RunStopped  # noqa: E402
@@ -64,7 +64,7 @@ def settings_of(trainer: str, observation: str, tmp_path: Path, **changes: Any) 
 
 @pytest.mark.parametrize("observation", CLASSES)
 @pytest.mark.parametrize("trainer", ["ppo", "mmd", "nfsp"])
-def test_run_of_an_own_network_resumes_to_the_bit(
+def test_run_of_an_custom_network_resumes_to_the_bit(
     trainer: str, observation: str, tmp_path: Path
 ) -> None:
     settings = settings_of(trainer, observation, tmp_path)
@@ -91,7 +91,7 @@ def views_of(rules: str, count: int) -> list[Any]:
 
 @pytest.mark.parametrize("observation", CLASSES)
 @pytest.mark.parametrize("critic", ["separate", "oracle"])
-def test_own_network_plays_as_it_was_trained_and_as_its_graph(
+def test_custom_network_plays_as_it_was_trained_and_as_its_graph(
     critic: str, observation: str, tmp_path: Path
 ) -> None:
     """The probabilities of the agent, of the torch module, and of the ONNX graph are the same."""
@@ -125,7 +125,7 @@ def test_own_network_plays_as_it_was_trained_and_as_its_graph(
 
 
 @pytest.mark.parametrize("observation", CLASSES)
-def test_exploitability_of_an_own_network_is_exact(observation: str, tmp_path: Path) -> None:
+def test_exploitability_of_an_custom_network_is_exact(observation: str, tmp_path: Path) -> None:
     """On the public tree, of one suit's upcards for the vector, and deal by deal: the same."""
     settings = settings_of("ppo", observation, tmp_path)
     run = train(settings, folder=tmp_path / "run", quiet=True, decisions=300)
@@ -179,10 +179,10 @@ def test_changed_source_is_told_and_misfitting_weights_are_refused(tmp_path: Pat
         ({"critic": "shared"}, "critic is 'shared', and what"),
         ({"hidden_sizes": [8]}, r"hidden_sizes is \[8\], which is for the MLP"),
         ({"rules": ["2x4-h2", "2x5-h2"]}, "learns one rule set, and rules lists 2"),
-        ({"network": ""}, "network_options are those of a network of one's own"),
+        ({"network": ""}, "network_options are those of a custom network"),
     ],
 )
-def test_settings_beside_an_own_network_are_checked(
+def test_settings_beside_an_custom_network_are_checked(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsError, match=message):
@@ -245,7 +245,7 @@ def test_what_is_wrong_with_a_network_is_said(
         train({**settings, **changes}, folder=tmp_path / "run", quiet=True, decisions=100)
 
 
-def test_own_network_learns_from_the_weights_of_its_like(tmp_path: Path) -> None:
+def test_custom_network_learns_from_the_weights_of_its_like(tmp_path: Path) -> None:
     settings = settings_of("ppo", "vector", tmp_path)
     first = train(settings, folder=tmp_path / "first", quiet=True, decisions=200)
     then = train(

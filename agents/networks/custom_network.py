@@ -1,4 +1,4 @@
-"""Networks of one's own: torch modules by the name of their class, in training and in play.
+"""Custom networks: torch modules by the name of their class, in training and in play.
 
 A class is made by `Class(n_inputs, n_actions, n_hidden_inputs, **options)`. Its `forward` takes
 observations and hidden cards, and returns logits and values (`docs/guide/network.md`).
@@ -64,7 +64,7 @@ def source_digest(name: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 
-class OwnNetwork(nn.Module):
+class CustomNetwork(nn.Module):
     """A module of the user's class, whose answers are checked.
 
     It is always in evaluation mode: what collected a rollout and what learns from it have to be
@@ -134,10 +134,12 @@ class OwnNetwork(nn.Module):
         self.module.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
 
 
-def network_of_card(card: NetworkCard, rules: Rules, n_actions: int, seed: int = 0) -> OwnNetwork:
+def network_of_card(
+    card: NetworkCard, rules: Rules, n_actions: int, seed: int = 0
+) -> CustomNetwork:
     """A new network of a card's class, for observations by these rules."""
     rows = history_rows(rules) if card.observation == "history" else 0
-    return OwnNetwork(
+    return CustomNetwork(
         card.module,
         card.options,
         n_inputs=rows or len(card.places),
@@ -148,7 +150,7 @@ def network_of_card(card: NetworkCard, rules: Rules, n_actions: int, seed: int =
     )
 
 
-def load_network(checkpoint: Checkpoint) -> OwnNetwork:
+def load_network(checkpoint: Checkpoint) -> CustomNetwork:
     """The network of a checkpoint, with its weights; says if its source has changed since."""
     card, path = checkpoint.card.network, checkpoint.path
     try:
@@ -173,7 +175,7 @@ def load_network(checkpoint: Checkpoint) -> OwnNetwork:
 
 
 class ModulePolicy:
-    """Policy, and critic where there is one, of a checkpoint with a network of one's own."""
+    """Policy, and critic where there is one, of a checkpoint with a custom network."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.card, self.network = checkpoint.card, load_network(checkpoint)
