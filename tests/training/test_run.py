@@ -35,6 +35,7 @@ from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.folder import begun
 from german_whist.training.presets import load_settings
+from german_whist.training.rollout.networks import ActorCritic
 from german_whist.training.run import resume, start
 from german_whist.training.run_state import load_state
 from german_whist.training.settings import Settings
@@ -175,7 +176,9 @@ def test_infinite_weights_are_not_saved(tmp_path: Path) -> None:
     one_step = "n_epochs=1", "batch_size=512", "kl_coef=0"
     run = start(tmp_path / "run", settings("save_every=1", *one_step))
     assert isinstance(run.trainer, PPO)
-    weight, step = run.trainer.network.value.weight, run.trainer.optimizer.step
+    network, step = run.trainer.network, run.trainer.optimizer.step
+    assert isinstance(network, ActorCritic)
+    weight = network.value.weight
 
     def spoilt() -> None:
         step()
