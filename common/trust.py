@@ -14,6 +14,7 @@ import re
 import shlex
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 _WORDS = "GERMAN_WHIST_COMMAND_WORDS"
 """Environment variable, which worker processes inherit."""
@@ -38,16 +39,39 @@ def restricted_to(words: Sequence[str]) -> Generator[None]:
             os.environ[_WORDS] = before
 
 
+def check_trusted_class(code: str) -> None:
+    """Refuse the class that a checkpoint's card or settings name, unless an option names it whole.
+
+    Any other word, such as an agent's name, may look like a class in a file of this folder.
+    """
+    text = os.environ.get(_WORDS)
+    if text is not None and code not in _named_by(("--trust", "network"), json.loads(text)):
+        raise _untrusted(code)
+
+
+def _named_by(options: Sequence[str], words: Sequence[str]) -> set[str]:
+    """The values of some options, `--name VALUE`, `--name=VALUE` or `name=VALUE`."""
+    named = {word.partition("=")[2] for word in words if word.partition("=")[0] in options}
+    return named | {value for word, value in pairwise(words) if word in options and "--" in word}
+
+
 def check_trusted(code: str) -> None:
     """Refuse code, by its name in an agent, trainer or callback, that no word of a command names.
 
     >>> check_trusted("my_module:MyAgent")
     """
     text = os.environ.get(_WORDS)
-    name = re.compile(f"{_BEFORE}{re.escape(code)}{_BEHIND}")
-    if text is None or any(name.search(word) for word in json.loads(text)):
+    if text is None:
         return
-    raise UntrustedCode(
+    name, words = re.compile(f"{_BEFORE}{re.escape(code)}{_BEHIND}"), json.loads(text)
+    trusted = _named_by(["--trust"], words)
+    if code in trusted or any(name.search(word) for word in words if word not in trusted):
+        return
+    raise _untrusted(code)
+
+
+def _untrusted(code: str) -> UntrustedCode:
+    return UntrustedCode(
         f"{code} is code that a file names, and the command does not: look at it, and if you trust "
         f"it add --trust {shlex.quote(code)}"
     )
