@@ -81,7 +81,7 @@ class RunState(Struct, forbid_unknown_fields=True):
 def save_state(path: Path, arrays: Mapping[str, Array], plain: RunState) -> None:
     text = json.dumps(msgspec.to_builtins(plain))
     data = save(
-        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        {name: np.asarray(array, order="C") for name, array in arrays.items()},
         {"run": text, "sha256": digest_of(arrays, text)},
     )
     write_file(path, data)

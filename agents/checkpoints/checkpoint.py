@@ -115,7 +115,7 @@ def write_checkpoint(path: Path, weights: Mapping[str, Array], card: Card) -> Pa
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise ArithmeticError(f"{name} became NaN or infinite: {path}{WEIGHTS} is not written")
-    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in weights.items()}
     card = msgspec.structs.replace(card, sha256=_digest_of(arrays))
     fields = {name: value for name, value in msgspec.to_builtins(card).items() if value is not None}
     text = json.dumps(fields, ensure_ascii=False, allow_nan=False)

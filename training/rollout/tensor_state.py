@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -28,7 +27,7 @@ def module_arrays(prefix: str, tensors: Mapping[str, Tensor]) -> Arrays:
 def optimizer_arrays(prefix: str, optimizer: torch.optim.Optimizer) -> Arrays:
     """State of each parameter in an optimizer, as arrays."""
     return {
-        f"{prefix}{index}.{key}": np.atleast_1d(tensor.cpu().numpy())
+        f"{prefix}{index}.{key}": tensor.cpu().numpy()
         for index, state in optimizer.state_dict()["state"].items()
         for key, tensor in state.items()
     }
@@ -51,5 +50,5 @@ def restore_optimizer(
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in module_tensors(arrays, prefix).items():
         index, _, key = name.partition(".")
-        state.setdefault(int(index), {})[key] = tensor.reshape(()) if key == "step" else tensor
+        state.setdefault(int(index), {})[key] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
