@@ -79,6 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
                 "hand by --hand to value its decisions, or to see it from one seat"
             )
     if page is not None:
+        if page.resolve() == arguments.file.resolve():
+            raise ValueError(f"{page} holds the records: give --html a file of its own")
         check_writable(page)
     records = good_records(arguments.file)
     if arguments.list:

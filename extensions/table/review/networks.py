@@ -227,8 +227,8 @@ def _critic_curve(record: GameRecord, name: str, policy: NetworkAgent) -> ValueC
     if checkpoint.card.sha256 != policy.card.sha256:
         return None
     card = checkpoint.card
-    if card.network.critic is None or card.horizon == "match":
-        return None
+    if card.network.kind == "module" or card.network.critic is None or card.horizon == "match":
+        return None  # what a custom network's critic reads is the network's own affair
     wins, oracle = card.reward == "win", card.network.critic == "oracle"
     foreplay = policy.card.horizon == "foreplay"  # `auto` is resolved there
     game, values = record.start(), list[SeatValue]()

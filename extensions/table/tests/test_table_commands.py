@@ -141,3 +141,16 @@ def test_commands_finish_without_a_reader(words: str, left: str, files: Path) ->
 @pytest.mark.usefixtures("files")
 def test_every_encoding_prints_all_of_a_command(words: str, encoding: str) -> None:
     prints_everything(words, encoding)
+
+
+def test_page_of_a_replay_is_no_file_of_records(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = "evaluate random --against threshold --hands 2 --records hands.jsonl"
+    assert main(words.split()) == 0
+    before = (tmp_path / "hands.jsonl").read_bytes()
+    for options in ("--notable random", "--hand 1"):
+        assert main(f"replay hands.jsonl {options} --html ./hands.jsonl".split()) == 2
+        assert "holds the records: give --html a file of its own" in capsys.readouterr().err
+    assert (tmp_path / "hands.jsonl").read_bytes() == before
