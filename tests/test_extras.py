@@ -31,7 +31,7 @@ NEEDS = {
     ),
     "an ONNX agent needs onnx": (
         "onnx",
-        "from german_whist.agents import load_agent\nmake_agent('onnx:some.onnx')",
+        "from german_whist.agents import load_agent\nload_agent('onnx:some.onnx')",
     ),
     "an export to ONNX needs onnx": ("onnx", CLI.format(words=["export", "champion"])),
     "a model of Stable-Baselines3 needs sb3_contrib": (

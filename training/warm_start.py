@@ -116,7 +116,9 @@ def _network_problems(network: NetworkCard, card: CheckpointCard) -> list[str]:
         names = ("module", "options", "inputs", "card_ranks", "critic")
         unlike = [name for name in names if getattr(card.network, name) != getattr(network, name)]
         source = card.network.module or "the built-in MLP"
-        return [f"has the network {source}, whose {' and '.join(unlike)} differ"] if unlike else []
+        if not unlike:
+            return []
+        return [f"has the network {source}: the same {' and '.join(unlike)} are needed here"]
     problems = []
     for name in ("hidden_sizes", "card_ranks"):
         source, target = getattr(card.network, name), getattr(network, name)

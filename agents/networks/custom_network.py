@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedTensorMixin
 
 from ...common.plugins import error_location, error_text, import_object
 from ...common.suggestions import type_phrase
-from ...common.trust import UntrustedCode, check_trusted
+from ...common.trust import UntrustedCode, check_trusted_class
 from ...common.typing import Array
 from ...engine.batch.config import options_from
 from ...engine.batch.cpu_backend import CpuBackend
@@ -38,7 +39,7 @@ _ROWS = 4096
 
 def network_class(name: str) -> type[nn.Module]:
     """The class that a name stands for, if the command or program trusts it."""
-    check_trusted(name)
+    check_trusted_class(name)
     found = import_object(name)
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         raise ValueError(f"{name} is {type_phrase(found)}: a network is a class of torch.nn.Module")
@@ -96,13 +97,41 @@ class CustomNetwork(nn.Module):
                     f"{n_hidden_inputs} hidden inputs and the options {dict(options)}: "
                     f"{error_text(error)} ({error_location(error)})"
                 ) from error
+        self._check_parts()
         self.eval()
+
+    def _check_parts(self) -> None:
+        """Refuse parts that no checkpoint could hold, or that no optimizer could train."""
+        params = dict(self.module.named_parameters())
+        if not params:
+            raise ValueError(f"{self.name} has no parameters, so that there is nothing to train")
+        for name, value in self.module.state_dict().items():
+            if not isinstance(value, Tensor) or isinstance(value, UninitializedTensorMixin):
+                raise ValueError(
+                    f"{self.name} has {name}, {type_phrase(value)}: a checkpoint holds tensors "
+                    "whose shapes are known when the class is made"
+                )
+            if value.dtype in (torch.bfloat16, torch.complex64, torch.complex128):
+                raise ValueError(
+                    f"{self.name} has {name} as {value.dtype}: keep weights in float32; "
+                    "precision=mixed multiplies in bfloat16"
+                )
+        known = {id(param) for param in params.values()}
+        if not all(id(param) in known for param in self.critic_parameters()):
+            raise ValueError(
+                f"{self.name}.critic_parameters() returns what is no parameter of the network"
+            )
 
     def forward(self, x: Tensor, hidden_cards: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of all actions, and values; without hidden cards the logits alone count."""
         if self.rows:
             x = x.reshape(-1, self.rows, HISTORY_COLUMNS).long()
-        logits, values = self.module(x, hidden_cards)
+        answer = self.module(x, hidden_cards)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            raise ValueError(
+                f"{self.name} returned {type_phrase(answer)}: a pair is needed, logits and values"
+            )
+        logits, values = answer
         if logits.shape != (len(x), self.n_actions):
             raise ValueError(
                 f"{self.name} returned logits of shape {tuple(logits.shape)}: "
@@ -154,7 +183,9 @@ def load_network(checkpoint: Checkpoint) -> CustomNetwork:
     """The network of a checkpoint, with its weights; says if its source has changed since."""
     card, path = checkpoint.card.network, checkpoint.path
     try:
-        network = network_of_card(card, checkpoint.rules[0], checkpoint.card.actions)
+        # The seed of the run: a class may draw what is not among its weights.
+        seed = checkpoint.card.settings.get("seed", 0)
+        network = network_of_card(card, checkpoint.rules[0], checkpoint.card.actions, seed)
     except UntrustedCode as error:
         raise UntrustedCode(f"{path}: {error}") from None
     except ValueError as error:
@@ -194,6 +225,10 @@ class ModulePolicy:
             with torch.no_grad():
                 logits = self.network(torch.from_numpy(rows.network_inputs.astype(np.float32)))[0]
             legal = torch.from_numpy(rows.network_masks) != 0
+            if not logits[legal].isfinite().all():
+                raise ValueError(
+                    f"{self.network.name} returned logits that are not finite: train it anew"
+                )
             shown = logits.masked_fill(~legal, _ILLEGAL_LOGIT).double().softmax(1).numpy()
             index, place = np.nonzero(rows.network_masks)
             probs[start + index, _real(rows.env_actions[index, place], orders[index])] = shown[

@@ -259,7 +259,7 @@ def test_custom_network_learns_from_the_weights_of_its_like(tmp_path: Path) -> N
     )
     weights, near = (read_checkpoint(each.checkpoint).weights for each in (first, then))
     assert all(np.allclose(weights[name], near[name], atol=1e-6) for name in weights)
-    with pytest.raises(ValueError, match=r"has the network .*, whose options differ"):
+    with pytest.raises(ValueError, match="the same options are needed here"):
         train(
             {**settings, "network_options": {"width": 12, "heads": 2}},
             folder=tmp_path / "other",
@@ -279,3 +279,152 @@ def test_weights_of_another_shape_or_nan_are_refused(tmp_path: Path) -> None:
         ModulePolicy(dataclasses.replace(checkpoint, weights=fewer))
     with pytest.raises(CannotPlay, match="plays 2x4-h2, and not 2x5-h2"):
         load_agent(run.checkpoint, "2x5-h2")
+
+
+def edited(checkpoint: Path, target: Path, name: str) -> Path:
+    """The checkpoint with another class on its card."""
+    import msgspec
+
+    from german_whist.agents.checkpoints import write_checkpoint
+
+    found = read_checkpoint(checkpoint)
+    network = msgspec.structs.replace(found.card.network, module=name)
+    card = msgspec.structs.replace(found.card, network=network)
+    return write_checkpoint(target.with_suffix(""), found.weights, card)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("network:a.safetensors", ["exploitability", "network:a.safetensors"]),
+        ("flat-mc:16", ["evaluate", "a.safetensors", "--against", "flat-mc:16", "--hands", "2"]),
+        ("evil.py:Net", ["exploitability", "a.safetensors", "--trust", "x/my evil.py:Net"]),
+        ("evil.py:Net", ["exploitability", "a.safetensors", "--trust", "x,evil.py:Net"]),
+        ("evil.py:Net", ["evaluate", "evil.py:Net=a.safetensors", "--against", "random"]),
+    ],
+)
+def test_other_words_of_a_command_give_no_trust(
+    name: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = train(
+        settings_of("ppo", "vector", tmp_path), folder=tmp_path / "run", quiet=True, decisions=100
+    )
+    edited(run.checkpoint, tmp_path / "a", name)
+    for file in ("network.py", "flat-mc.py", "evil.py"):
+        code = f"open({str(tmp_path / 'ran')!r}, 'w').close()"
+        (tmp_path / file).write_text(code, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    assert not (tmp_path / "ran").exists()
+
+
+PARTS = """
+import torch
+from torch import nn
+
+class Base(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(n_inputs)
+        self.scale = nn.Parameter(torch.tensor(1.0))
+        self.policy = nn.Linear(n_inputs, n_actions)
+
+    def forward(self, observations, hidden_cards=None):
+        logits = self.scale * self.policy(self.norm(observations))
+        return logits, logits[:, 0]
+
+class Drawn(Base):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.register_buffer("mixed", torch.randn(args[1]), persistent=False)
+
+    def forward(self, observations, hidden_cards=None):
+        logits = self.policy(observations) + self.mixed
+        return logits, logits[:, 0]
+
+class NaN(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations) * float("nan"), observations[:, 0]
+
+class OneLogit(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations)
+
+class Half(Base):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.extra = nn.Parameter(torch.ones(2, dtype=torch.bfloat16))
+
+class Nothing(nn.Module):
+    def __init__(self, *args):
+        super().__init__()
+
+class Lazy(Base):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.policy = nn.LazyLinear(args[1])
+
+class Foreign(Base):
+    def critic_parameters(self):
+        return nn.Linear(2, 2).parameters()
+"""
+
+
+def parts_of(name: str, tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "parts.py").write_text(PARTS, "utf-8")
+    network = f"{tmp_path}/parts.py:{name}"
+    return settings_of("ppo", "vector", tmp_path, network=network, network_options={})
+
+
+def test_numbers_without_dimensions_are_resumed_and_loaded(tmp_path: Path) -> None:
+    settings = parts_of("Base", tmp_path)
+    once = train(settings, folder=tmp_path / "once", quiet=True, decisions=300)
+    train(settings, folder=tmp_path / "twice", quiet=True, decisions=300, max_minutes=1e-9)
+    twice = resume(tmp_path / "twice", quiet=True, max_minutes=0)
+    weights, again = (read_checkpoint(each.checkpoint).weights for each in (once, twice))
+    assert weights["scale"].shape == ()
+    assert all(np.array_equal(weights[name], again[name]) for name in weights)
+    load_agent(twice.checkpoint)
+
+
+def test_what_a_class_draws_is_drawn_alike_in_play(tmp_path: Path) -> None:
+    from german_whist.training.algorithms.ppo import PPO, PPOSettings
+
+    settings = {**parts_of("Drawn", tmp_path), "seed": 5}
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    resolved = settings_from(settings)
+    assert isinstance(resolved, PPOSettings)
+    agent: Any = load_agent(run.checkpoint)
+    trained: Any = PPO(resolved).network
+    assert torch.equal(agent.policy.network.module.mixed, trained.module.mixed)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("OneLogit", "returned a Tensor: a pair is needed, logits and values"),
+        ("Half", "has extra as torch.bfloat16: keep weights in float32"),
+        ("Nothing", "has no parameters, so that there is nothing to train"),
+        ("Lazy", "a checkpoint holds tensors whose shapes are known"),
+        ("Foreign", "returns what is no parameter of the network"),
+    ],
+)
+def test_parts_that_no_run_could_keep_are_refused(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises((ValueError, RunStopped), match=message):
+        train(parts_of(name, tmp_path), folder=tmp_path / "run", quiet=True, decisions=100)
+
+
+def test_logits_that_are_not_finite_are_refused_in_play(tmp_path: Path) -> None:
+    run = train(parts_of("Base", tmp_path), folder=tmp_path / "run", quiet=True, decisions=100)
+    spoilt = edited(run.checkpoint, tmp_path / "nan", f"{tmp_path}/parts.py:NaN")
+    agent = load_agent(spoilt)
+    with pytest.raises(ValueError, match="returned logits that are not finite"):
+        agent.act(Game("2x4-h2", seed=1).view())
+
+
+@pytest.mark.parametrize("options", [{"a": (1, 2)}, {"a": {1: 2}}, {"a": float("nan")}, {"a": {1}}])
+def test_options_that_json_does_not_keep_are_refused(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError, match=r"network_options is .*: a checkpoint keeps them as"):
+        settings_from(settings_of("ppo", "vector", tmp_path, network_options=options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -321,6 +322,16 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
 def _check_network(settings: PPOSettings | NFSPSettings) -> None:
     if settings.network_options and not settings.network:
         raise SettingsError("network_options are those of a custom network: name its class")
+    try:
+        stored = json.loads(json.dumps(settings.network_options, allow_nan=False))
+    except (TypeError, ValueError):
+        stored = None
+    # As repr, since a tuple that is stored comes back as a list.
+    if repr(stored) != repr(settings.network_options):
+        raise SettingsError(
+            f"network_options is {settings.network_options!r}: a checkpoint keeps them as JSON, so "
+            "give texts, finite numbers, lists, and mappings with texts as keys"
+        )
     if settings.network and settings.hidden_sizes != type(settings)().hidden_sizes:
         raise SettingsError(
             f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: give the sizes "

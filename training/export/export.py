@@ -96,16 +96,21 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[ModelProto, float]:
     with warnings.catch_warnings():
         # The older exporter of torch, deprecated, is the one that needs no package besides onnx.
         warnings.simplefilter("ignore")
-        torch.onnx.export(
-            policy,
-            tuple(inputs.values()),
-            file,  # type: ignore[arg-type]
-            dynamo=False,
-            opset_version=OPSET,
-            input_names=[*INPUTS],
-            output_names=[*OUTPUTS],
-            dynamic_axes={name: {0: "batch"} for name in (*INPUTS, *OUTPUTS)},
-        )
+        try:
+            torch.onnx.export(
+                policy,
+                tuple(inputs.values()),
+                file,  # type: ignore[arg-type]
+                dynamo=False,
+                opset_version=OPSET,
+                input_names=[*INPUTS],
+                output_names=[*OUTPUTS],
+                dynamic_axes={name: {0: "batch"} for name in (*INPUTS, *OUTPUTS)},
+            )
+        except torch.onnx.errors.OnnxExporterError as error:
+            raise ValueError(
+                f"{checkpoint.path}: its network has what ONNX lacks: {str(error).splitlines()[0]}"
+            ) from error
     model = onnx.load_from_string(file.getvalue())
     model.producer_name = "german-whist"
     onnx.helper.set_model_props(model, metadata_of(checkpoint))
@@ -159,7 +164,7 @@ def _max_difference(model: ModelProto, policy: nn.Module, inputs: dict[str, Tens
 
 
 def export_onnx(
-    source: str | Path, target: Path, rules: RulesLike | None = None
+    source: str | Path, target: str | Path, rules: RulesLike | None = None
 ) -> tuple[float, dict[str, str]]:
     """Write a checkpoint as ONNX, checked against torch; `rules` choose one of several sets.
 
@@ -180,7 +185,7 @@ def export_onnx(
         )
     checkpoint = specialize_checkpoint(checkpoint, chosen)
     model, difference = onnx_model(checkpoint)
-    write_file(target, model.SerializeToString())
+    write_file(Path(target), model.SerializeToString())
     return difference, metadata_of(checkpoint)
 
 
