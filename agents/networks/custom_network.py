@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from ...common.plugins import error_location, error_text, import_object
 from ...common.suggestions import type_phrase
@@ -33,6 +33,7 @@ from .network_inputs import network_inputs
 from .relative_ranks import InputRows, gather_rows
 
 _ILLEGAL_LOGIT = -1e9
+_WITHOUT_SHAPE = (UninitializedParameter, UninitializedBuffer)
 _ROWS = 4096
 """Views of one forward pass."""
 
@@ -106,7 +107,7 @@ class CustomNetwork(nn.Module):
         if not params:
             raise ValueError(f"{self.name} has no parameters, so that there is nothing to train")
         for name, value in self.module.state_dict().items():
-            if not isinstance(value, Tensor) or isinstance(value, UninitializedTensorMixin):
+            if not isinstance(value, Tensor) or isinstance(value, _WITHOUT_SHAPE):
                 raise ValueError(
                     f"{self.name} has {name}, {type_phrase(value)}: a checkpoint holds tensors "
                     "whose shapes are known when the class is made"
