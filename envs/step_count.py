@@ -42,5 +42,5 @@ def _take_place() -> None:
     own = _counts[place : place + 1]
 
 
-if sys.platform != "win32":
+if sys.platform != "win32" and hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_take_place)
