@@ -45,7 +45,7 @@ def start_helper(process: subprocess.Popen[bytes]) -> None:
 
 def wait_for_helper(process: subprocess.Popen[bytes]) -> int:
     """Wait for a process of `start_helper`; returns its exit status."""
-    if sys.platform == "linux" and process.returncode is None:
+    if sys.platform == "linux" and hasattr(os, "waitid") and process.returncode is None:
         with suppress(OSError):  # another thread has waited for it
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     with helpers_end():
@@ -71,8 +71,10 @@ def helpers_end() -> Generator[None]:
 def _of_ended_children() -> float:
     if sys.platform == "win32":
         return 0.0
-    import resource
-
+    try:
+        import resource
+    except ModuleNotFoundError:  # as on Windows, whose children are not counted
+        return 0.0
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -90,7 +92,7 @@ def _descendants(process: int) -> Iterator[int]:
 
 
 def _has_children() -> bool:
-    if sys.platform != "linux":
+    if sys.platform != "linux" or not hasattr(os, "WNOHANG"):
         return False
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

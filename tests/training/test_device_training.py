@@ -20,7 +20,7 @@ from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings, SB3Settings
 
 CHECKS = Path(__file__).resolve().parent / "device_training_checks.py"
-KINDS = "several rules", "oracle", "whole hands", "others", "ragged", "mmd"
+KINDS = "several rules", "oracle", "whole hands", "ragged", "mmd"
 
 
 @pytest.mark.thorough
