@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from hypothesis import HealthCheck, settings
 from german_whist.cli import main
 from german_whist.common import threads
 from german_whist.common.jit import compiler
+from german_whist.common.threads import one_torch_thread
 from german_whist.engine.batch import cpu_backend
 
 # `nohup` and background jobs of a shell ignore them, and so would every process of the tests.
@@ -112,14 +112,8 @@ def pooled_memory() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
     """Trainings set the threads of the process, and small ones are fastest on one."""
-    torch = sys.modules.get("torch")
-    if torch is None:
+    with one_torch_thread():
         yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)
