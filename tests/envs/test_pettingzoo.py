@@ -54,7 +54,7 @@ def test_pettingzoo_makes_it_by_name(name: str, options: Any, agents: int, actio
         Discrete(actions)
     ] * agents
     assert not made.metadata["is_parallelizable"]
-    assert set(made.metadata["render_modes"]) == {"human", "ansi", "rgb_array", "svg"}
+    assert {"ansi", "svg"} <= set(made.metadata["render_modes"])
 
 
 def test_masks_are_zero_off_turn_and_after_the_end() -> None:
