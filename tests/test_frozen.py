@@ -314,7 +314,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
         "pool_every": 1500,
         "n_epochs": 2,
     },
-    "cfr": {"trainer": "cfr", "rules": "2x4-h2", "decisions": 20000},
+    "mccfr": {"trainer": "mccfr", "rules": "2x4-h2", "decisions": 20000},
 }
 # What a run tells of its last whole iteration, by the names of `progress.csv`.
 _TOLD = {"policy": "policy_loss", "value": "value_loss", "entropy": "entropy"}
@@ -323,7 +323,7 @@ _TOLD = {"policy": "policy_loss", "value": "value_loss", "entropy": "entropy"}
 def training(name: str, folder: Path, **changes: Any) -> dict[str, Any]:
     """The weights of a short training and what it told of its last whole iteration."""
     own = TRAININGS[name]
-    left_out = ("hidden_sizes", "precision", "device") if own["trainer"] == "cfr" else ()
+    left_out = ("hidden_sizes", "precision", "device") if own["trainer"] == "mccfr" else ()
     common = {key: value for key, value in _COMMON.items() if key not in left_out}
     trained = german_whist.train({**common, **own, **changes}, folder=folder, quiet=True)
     row = next(row for row in reversed(trained.rows) if "decisions_per_second" in row)
@@ -338,8 +338,8 @@ def players_from_files(folder: Path) -> dict[str, Any]:
     """Players of a checkpoint, of a table and of an ONNX graph that are made here."""
     from german_whist.cli import main
 
-    training("cfr", folder / "cfr")
-    table = load_agent(f"network:{folder / 'cfr'},sample", "2x4-h2")
+    training("mccfr", folder / "mccfr")
+    table = load_agent(f"network:{folder / 'mccfr'},sample", "2x4-h2")
     found = {"table": hands_of(table, "2x4-h2", 20)}
     graph = folder / "policy.onnx"
     assert main(["export", "champion-1", "-o", str(graph)]) == 0
@@ -421,7 +421,7 @@ def test_play_is_as_it_was(name: str, tmp_path: Path) -> None:
     check(name, parts()[name], tmp_path)
 
 
-LONG = ("train, sb3", "train, cfr")
+LONG = ("train, sb3", "train, mccfr")
 MARKED = [
     pytest.param(name, marks=pytest.mark.thorough if name in LONG else ())
     for name in trained_parts()

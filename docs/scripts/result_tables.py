@@ -26,7 +26,7 @@ OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
 
 TIMED_DECK = "2x5-h3"
 """Deck of the seconds in a table, and of the runs with one changed setting."""
-NOT_LEARNED = ("cfr", "cfr+")
+NOT_LEARNED = ("mccfr", "cfr+")
 """Algorithms with a table: they get columns of their own beside the networks."""
 LOWEST_SHOWN = 1e-6
 

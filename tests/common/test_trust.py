@@ -20,11 +20,11 @@ CODE = """
 import pathlib
 pathlib.Path("loaded").touch()
 from german_whist.agents.heuristic.random import RandomAgent
-from german_whist.training.algorithms.cfr import CFR
+from german_whist.training.algorithms.mccfr import MCCFR
 from german_whist.training.callbacks.base import Callback
 """
 SMALL = ["decisions=500", "eval_hands=2", "final_eval_hands=2", "eval_opponents=random"]
-TABLE = ["train", "trainer=cfr", "rules=2x4-h2", *SMALL]
+TABLE = ["train", "trainer=mccfr", "rules=2x4-h2", *SMALL]
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_ladder_trusts_no_players_of_its_file(
         {"eval_opponents": ["theirs:RandomAgent"]},
         {"final_eval_opponents": ["sb3:model.zip,trusted"]},
         {"callbacks": ["theirs:Callback"]},
-        {"trainer": "theirs:CFR"},
+        {"trainer": "theirs:MCCFR"},
     ],
 )
 @pytest.mark.parametrize(
@@ -140,9 +140,13 @@ def test_trusted_trainer_is_not_blamed_for_other_names(
 
 def test_train_goes_on_with_names_that_are_trusted(stranger: Path) -> None:
     pytest.importorskip("torch")
-    names = ["trainer=theirs:CFR", "eval_opponents=theirs:RandomAgent", "callbacks=theirs:Callback"]
+    names = [
+        "trainer=theirs:MCCFR",
+        "eval_opponents=theirs:RandomAgent",
+        "callbacks=theirs:Callback",
+    ]
     assert main([*TABLE, *names, "--run", "run"]) == 0
-    trust = [f"--trust=theirs:{name}" for name in ("CFR", "RandomAgent", "Callback")]
+    trust = [f"--trust=theirs:{name}" for name in ("MCCFR", "RandomAgent", "Callback")]
     assert main(["train", "--resume", "run", "decisions=1000", *trust]) == 0
 
 
@@ -152,11 +156,11 @@ def test_train_goes_on_with_names_that_are_trusted(stranger: Path) -> None:
         (
             "sweep",
             {
-                "settings": {"trainer": "theirs:CFR", "rules": "2x4-h2"},
+                "settings": {"trainer": "theirs:MCCFR", "rules": "2x4-h2"},
                 "space": {"averaging": [1.0, 2.0]},
             },
         ),
-        ("benchmark", {"algorithms": {"theirs:CFR": {}}, "rules": ["2x4-h2"], "seeds": 3}),
+        ("benchmark", {"algorithms": {"theirs:MCCFR": {}}, "rules": ["2x4-h2"], "seeds": 3}),
     ],
 )
 def test_files_of_experiments_name_no_trainers_of_their_own(
@@ -165,7 +169,7 @@ def test_files_of_experiments_name_no_trainers_of_their_own(
     pytest.importorskip("optuna")
     (stranger / "mine.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     assert main([command, "mine.yaml"]) == 2
-    assert "add --trust theirs:CFR" in capsys.readouterr().err
+    assert "add --trust theirs:MCCFR" in capsys.readouterr().err
     assert not (stranger / "loaded").exists()
 
 

@@ -62,7 +62,7 @@ THREE_ITERATIONS = {
     "ppo": {"hidden_sizes": [8], "n_envs": 4, "n_steps": 4, "batch_size": 8},
     "mmd": {"hidden_sizes": [8], "n_envs": 4, "n_steps": 4, "batch_size": 8},
     "nfsp": {"hidden_sizes": [8], "n_envs": 2, "batch_size": 4, "train_every": 16},
-    "cfr": {"iteration": 16},
+    "mccfr": {"iteration": 16},
     "sb3": {
         "hidden_sizes": [8],
         "n_envs": 4,
@@ -91,7 +91,7 @@ def combinations() -> list[tuple[str, str, str]]:
     return [
         (trainer, horizon, reward)
         for trainer, horizon, reward in product(own_settings(), HORIZONS, REWARDS)
-        if trainer != "cfr" or horizon == "foreplay"
+        if trainer != "mccfr" or horizon == "foreplay"
     ]
 
 

@@ -81,7 +81,7 @@ def test_torchrun_restart_finds_its_run_by_rules_of_a_file(
 ) -> None:
     (tmp_path / "deck.yaml").write_text("name: deck\nsuits: 2\nranks: 4\nhand: 2\n")
     preset = {
-        "trainer": "cfr",
+        "trainer": "mccfr",
         "rules": str(tmp_path / "deck.yaml"),
         "decisions": 200,
         "eval_opponents": (),

@@ -57,7 +57,7 @@ TINY = {
     "seeds": 3,
     "decisions": 512,
     "eval_points": 2,
-    "algorithms": {"slow": {"trainer": "cfr", "iteration": 64}},
+    "algorithms": {"slow": {"trainer": "mccfr", "iteration": 64}},
 }
 
 
@@ -98,7 +98,7 @@ def test_benchmark_trains_what_is_missing_and_writes_rows(
     words = ["benchmark", written(tmp_path / "tiny.yaml"), "--folder", str(tmp_path / "found")]
     first = tmp_path / "found" / "2x4-h2" / "slow" / "seed-1"
     (first / RUN).mkdir(parents=True)  # killed before it saved anything
-    (first / RUN / "settings.yaml").write_text("trainer: cfr\n", encoding="utf-8")
+    (first / RUN / "settings.yaml").write_text("trainer: mccfr\n", encoding="utf-8")
     assert main(words) == 0
     assert rows == [1, 2, 3, 3]  # a page can be made while others run
     output = capsys.readouterr().out
@@ -173,7 +173,7 @@ FOREIGN = [
         [999],
         r"settings: hidden_sizes is \[999\], and here it is null",
     ),
-    ("result.json", ["settings"], {}, "settings: trainer is null, and here it is cfr"),
+    ("result.json", ["settings"], {}, "settings: trainer is null, and here it is mccfr"),
     ("result.json", ["machine"], "another", "machine is another, and here it is "),
     ("result.json", ["evaluation"], "wins", "evaluation is wins, and here it is exploitability"),
     ("result.json", ["seed"], 1, "is the result of slow on 2x4-h2, seed 1 in place of slow on"),
@@ -339,7 +339,7 @@ def test_algorithm_that_is_named_like_a_path_stays_in_the_folder(tmp_path: Path)
     fields = {"name": "../own", "suits": 2, "ranks": 4, "hand": 2}
     rules.write_text(yaml.safe_dump(fields), encoding="utf-8")
     path = written(
-        tmp_path / "tiny.yaml", rules=[str(rules)], algorithms={"../../x": {"trainer": "cfr"}}
+        tmp_path / "tiny.yaml", rules=[str(rules)], algorithms={"../../x": {"trainer": "mccfr"}}
     )
     (job, *_) = load_benchmark(path).jobs(tmp_path / "found")
     assert job.folder.resolve().is_relative_to(tmp_path / "found")
@@ -421,7 +421,7 @@ def path_of(job: Any) -> Path:
 
 def test_cfr_plus_halves_its_budget_and_draws_nothing(tmp_path: Path) -> None:
     algorithms = {"cfr+": {"decisions": 10 * 18_984, "eval_points": 3}}
-    jobs = load_benchmark(written(tmp_path / "cfr.yaml", algorithms=algorithms)).jobs(tmp_path)
+    jobs = load_benchmark(written(tmp_path / "mccfr.yaml", algorithms=algorithms)).jobs(tmp_path)
     (job,) = jobs
     measure_job(job)
     points = points_in(job.folder)
@@ -475,11 +475,11 @@ def test_signal_ends_the_training_under_way_and_none_begins(
         tmp_path / "long.yaml",
         decisions=1_000_000_000,
         eval_points=1,
-        algorithms={"cfr": {"iteration": 1000}},
+        algorithms={"mccfr": {"iteration": 1000}},
     )
     command = [sys.executable, "-m", "german_whist", "benchmark", path]
     command += ["--folder", str(tmp_path / "found")]
-    run = tmp_path / "found" / "2x4-h2" / "cfr" / "seed-1"
+    run = tmp_path / "found" / "2x4-h2" / "mccfr" / "seed-1"
     log = run / RUN / "log.txt"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         until = time.monotonic() + 120
@@ -621,7 +621,7 @@ def test_trainer_cannot_have_the_name_of_a_published_row() -> None:
 def test_curve_is_the_mean_of_all_seeds_as_far_as_all_go() -> None:
     results = [
         *results_of("2x4-h2", "ppo", [0.04, 0.02, 0.01], [0.06, 0.03, 0.01], [0.05, 0.04]),
-        *results_of("2x4-h2", "cfr", [0.1, 0.000_001]),
+        *results_of("2x4-h2", "mccfr", [0.1, 0.000_001]),
         *results_of("2x4-h2", "nfsp", [0.5]),
     ]
     over_decisions, over_time = draw_charts(results).values()
@@ -630,7 +630,7 @@ def test_curve_is_the_mean_of_all_seeds_as_far_as_all_go() -> None:
         "ppo at 512: 0.03 ± 0.025",
     ]
     # Too low to be shown, and one point is no curve.
-    assert re.findall(r"cfr at [^<]*", over_time) == ["cfr at 1: 0.1"]
+    assert re.findall(r"mccfr at [^<]*", over_time) == ["mccfr at 1: 0.1"]
     assert "nfsp" not in over_time
 
 
@@ -802,11 +802,11 @@ def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:
         ({"rules": ["2x4-h7"]}, "2x4-h7"),
         ({"rules": ["2x4-h2", "2x4-h2"]}, "rules: '2x4-h2' is there twice: name each"),
         (
-            {"algorithms": {"a b": {"trainer": "cfr"}, "a-b": {"trainer": "cfr"}}},
+            {"algorithms": {"a b": {"trainer": "mccfr"}, "a-b": {"trainer": "mccfr"}}},
             "algorithms: 'a b' and 'a-b' would share a folder, a-b: give one of them another",
         ),
-        ({"algorithms": {"cfr": {"seeds": 2}}}, "seeds is 2: it has to be a whole number of at"),
-        ({"algorithms": {"cfr": {"rules": ["2x4-h7"]}}}, "2x4-h7"),
+        ({"algorithms": {"mccfr": {"seeds": 2}}}, "seeds is 2: it has to be a whole number of at"),
+        ({"algorithms": {"mccfr": {"rules": ["2x4-h7"]}}}, "2x4-h7"),
         (
             {"algorithms": {"cfr+": {"averaging": 1}}},
             "'averaging' is given, and cfr+ has no settings",

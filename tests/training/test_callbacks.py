@@ -218,7 +218,7 @@ def test_callback_gets_all_events_and_stops_the_run(trainer: str, tmp_path: Path
     assert "ended after 1,280 decisions: enough" in log.getvalue()
 
 
-@pytest.mark.parametrize("trainer", ["ppo", "sb3", "cfr"])
+@pytest.mark.parametrize("trainer", ["ppo", "sb3", "mccfr"])
 def test_cut_iteration_is_in_no_curve(trainer: str, tmp_path: Path) -> None:
     class Watching(Callback):
         def __init__(self) -> None:
@@ -227,8 +227,14 @@ def test_cut_iteration_is_in_no_curve(trainer: str, tmp_path: Path) -> None:
         def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
             self.metrics.append(metrics)
 
-    small = ["trainer=cfr", "rules=2x4-h2", "iteration=600", "decisions=1500", "final_eval_hands=2"]
-    config = load_settings(None, small) if trainer == "cfr" else small_settings(trainer)
+    small = [
+        "trainer=mccfr",
+        "rules=2x4-h2",
+        "iteration=600",
+        "decisions=1500",
+        "final_eval_hands=2",
+    ]
+    config = load_settings(None, small) if trainer == "mccfr" else small_settings(trainer)
     watching = Watching()
     run = start(tmp_path / "run", config, callbacks=[watching])
     run.go(quiet())

@@ -231,7 +231,7 @@ def test_compare_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFix
 # Of all trainers this one starts soonest: it needs no torch.
 WORDS = [
     "train",
-    "trainer=cfr",
+    "trainer=mccfr",
     "decisions=640",
     "iteration=256",
     "eval_hands=20",
@@ -267,7 +267,7 @@ def test_one_command_trains_with_several_seeds(
     monkeypatch.chdir(tmp_path)
     Path("deadly.py").write_text(DEADLY, encoding="utf-8")
     assert main([*WORDS, "callbacks=deadly:Once", "seeds=3,4"]) == 0
-    folder = tmp_path / "runs" / "cfr-1"
+    folder = tmp_path / "runs" / "mccfr-1"
     training = compare([folder]).trainings[0]
     assert [run.name for run in training.folders] == ["seed-3", "seed-4"]
     assert training.settings["seed"] == 3
@@ -300,7 +300,7 @@ def test_seed_whose_worker_keeps_dying_is_given_up(
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == [
         "seed 3: is given up, since 1 workers in a row died (signal 9) of the training of seed 3",
-        "seed 3 did not come to an end; go on with: german-whist train --resume runs/cfr-1",
+        "seed 3 did not come to an end; go on with: german-whist train --resume runs/mccfr-1",
     ]
 
 
@@ -308,7 +308,7 @@ def test_seed_whose_worker_keeps_dying_is_given_up(
 def test_seeds_without_a_state_begin_unless_they_are_locked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "training.yaml").write_text("trainer: cfr\n", encoding="utf-8")
+    (tmp_path / "training.yaml").write_text("trainer: mccfr\n", encoding="utf-8")
     (tmp_path / "seed-1.json").write_text("{}", encoding="utf-8")
     words = ["train", "--resume", str(tmp_path)]
     assert main(words) == 2

@@ -86,7 +86,7 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     page = folder / "runs" / "benchmark-tiny-Reinforce" / "benchmark.md"
     assert str(page.relative_to(folder)) in output
     rows = [line.split(" | ")[0] for line in page.read_text().splitlines() if " [" in line]
-    assert {"| `Reinforce`", "| `ppo-tuned`", "| `cfr`"} <= {*rows}
+    assert {"| `Reinforce`", "| `ppo-tuned`", "| `mccfr`"} <= {*rows}
     assert "(1 seed)" in page.read_text()
     chart = page.with_name("benchmark-2x4-h2-exploitability-time.svg").read_text()
     assert "Reinforce" in chart
@@ -151,7 +151,7 @@ def test_command_of_example_gives_the_same_settings() -> None:
     ("name", "message"),
     [
         ("pppo", "'pppo' is not a trainer; did you mean 'ppo'?"),
-        ("nothing", "'nothing' is not a trainer; there are ppo, mmd, nfsp, cfr, sb3"),
+        ("nothing", "'nothing' is not a trainer; there are ppo, mmd, nfsp, mccfr, sb3"),
         ("nothing", "; trainers of your own are named as module:object"),
         ("reinforce:Reinforc", "reinforce has no 'Reinforc'; did you mean 'Reinforce'"),
         ("no_such:Thing", "module no_such cannot be imported"),
@@ -178,8 +178,8 @@ def test_settings_are_shown_without_torch_and_tables_need_none() -> None:
         "from german_whist.cli import main\n"
         "assert main(['train', 'quick', '--show']) == 0\n"
         "assert main(['train', 'quick']) == 2\n"
-        "cfr = ['trainer=cfr', 'decisions=100', 'eval_opponents=[]', 'final_eval_hands=2']\n"
-        "assert main(['train', *cfr]) == 0\n"
+        "mccfr = ['trainer=mccfr', 'decisions=100', 'eval_opponents=[]', 'final_eval_hands=2']\n"
+        "assert main(['train', *mccfr]) == 0\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -152,9 +152,9 @@ def test_nan_of_a_trainer_ends_the_run(
             "its class, as in trainer=own:MyTrainer",
         ),
         (
-            "train tiny trainer=cfr",
+            "train tiny trainer=mccfr",
             "tiny.yaml is for the trainer ppo, and its settings do not fit "
-            "trainer=cfr: leave out tiny",
+            "trainer=mccfr: leave out tiny",
         ),
         (
             "train --resume runs/mytiny",

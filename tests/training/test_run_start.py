@@ -41,7 +41,7 @@ TRAINERS = {
     },
     "mmd": NETWORKS,
     "nfsp": NETWORKS,
-    "cfr": {"iteration": 128},
+    "mccfr": {"iteration": 128},
     "sb3": {**NETWORKS, "n_steps": 8, "opponents": ("random", "threshold")},
     "sb3 alone": {**NETWORKS, "trainer": "sb3", "n_steps": 8, "pool_every": 100, "opponents": ()},
 }
@@ -88,7 +88,7 @@ class AtFirstSave(Callback):
 @pytest.mark.parametrize(
     "trainer",
     [
-        name if name in ("ppo", "cfr") else pytest.param(name, marks=pytest.mark.thorough)
+        name if name in ("ppo", "mccfr") else pytest.param(name, marks=pytest.mark.thorough)
         for name in TRAINERS
     ],
 )
@@ -119,7 +119,7 @@ def test_files_beside_a_run_without_state_stay(tmp_path: Path) -> None:
 
 def test_lost_state_without_checkpoint_names_a_remedy(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    start(folder, settings("cfr")).close()
+    start(folder, settings("mccfr")).close()
     (folder / "state.safetensors").write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"no checkpoint either, so begin another run$"):
         resume(folder)

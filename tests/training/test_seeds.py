@@ -11,7 +11,7 @@ import pytest
 from german_whist.training.experiments import seeds
 from german_whist.training.experiments.jobs import Job
 
-SMALL = {"trainer": "cfr", "rules": "2x4-h2", "decisions": 64, "eval_opponents": ()}
+SMALL = {"trainer": "mccfr", "rules": "2x4-h2", "decisions": 64, "eval_opponents": ()}
 
 
 @pytest.fixture

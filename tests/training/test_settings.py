@@ -110,8 +110,11 @@ def test_resumed_run_cannot_change_fixed_settings() -> None:
         ("n_envs=1 n_steps=1", "a single decision, and nothing is learnt"),
         ("trainer=nfsp batch_size=1e8", "100,000,000, and replay_size 50,000: give a batch"),
         ("trainer=nfsp batch_size=9 reservoir_size=8", "batch_size is 9, and reservoir_size 8"),
-        ("trainer=cfr precision=mixed", "precision is 'mixed': cfr computes a table on the CPU"),
-        ("trainer=cfr device=cuda", "device is 'cuda': cfr computes a table"),
+        (
+            "trainer=mccfr precision=mixed",
+            "precision is 'mixed': mccfr computes a table on the CPU",
+        ),
+        ("trainer=mccfr device=cuda", "device is 'cuda': mccfr computes a table"),
         ("sb3 precision=mixed", "float32 alone"),
         *(
             (preset + word, message)
@@ -130,7 +133,7 @@ def test_resumed_run_cannot_change_fixed_settings() -> None:
     ],
 )
 def test_settings_without_effect_are_refused(words: str, message: str) -> None:
-    own = words.startswith(("trainer=nfsp", "trainer=cfr"))
+    own = words.startswith(("trainer=nfsp", "trainer=mccfr"))
     preset = "sb3" if words.startswith("sb3 ") else None if own else "quick"
     with pytest.raises(SettingsError, match=message):
         load_settings(preset, words.removeprefix("sb3 ").split())
@@ -160,7 +163,8 @@ def test_error_names_the_file_only_if_it_is_wrong(tmp_path: Path) -> None:
         (["quick", "seeds=a"], "seeds is a: give whole numbers"),
         (["quick", "seeds=1,1"], r"seeds are \[1, 1\]: give each once, as in seeds=1,2,3"),
         (["quick", "seeds=1,-2"], "seed is -2: it has to be a whole number of at least 0"),
-        (["trainer=cfr", "rules=2x4-h2", "reward_scale=2"], "'reward_scale' is not a setting"),
+        (["trainer=mccfr", "rules=2x4-h2", "reward_scale=2"], "'reward_scale' is not a setting"),
+        (["trainer=cfr"], "'cfr' is not a trainer; did you mean 'mccfr'"),
         (["trainer=mmd", "clip_range=0.3"], "clip_range is 0.3: mmd uses step_size"),
         (["trainer=mmd", "step_size=0"], "step_size is 0.0: it has to be a number of more than 0"),
         (["trainer=nfsp", "anticipatory=0"], "no best response plays, so nothing is learnt"),

@@ -75,7 +75,7 @@ TABLES = {
     "preset": "",
     "space": {"averaging": {"low": 0.0, "high": 2.0}},
     "settings": {
-        "trainer": "cfr",
+        "trainer": "mccfr",
         "rules": "2x4-h2",
         "decisions": 640,
         "iteration": 256,
@@ -483,7 +483,7 @@ def test_trial_seconds_buy_the_decisions_of_a_trial(
 ) -> None:
     clock = iter(range(10_000))
     monkeypatch.setattr(sweeping, "processor_seconds", lambda: next(clock))
-    settings = settings_from({"rules": "2x4-h2", "trainer": "cfr", "iteration": 256})
+    settings = settings_from({"rules": "2x4-h2", "trainer": "mccfr", "iteration": 256})
     # The clock goes on by a second in each iteration, which has at least 256 decisions.
     assert 2_500 <= affordable_decisions(settings, 10) <= 2_700
 

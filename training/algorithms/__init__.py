@@ -1,1 +1,1 @@
-"""The trainers: PPO, MMD, NFSP, CFR, Stable-Baselines3, their base class, registry and settings."""
+"""The trainers PPO, MMD, NFSP, MCCFR and SB3, their base class, registry and settings."""

@@ -1,4 +1,4 @@
-"""Trainers by name: `ppo`, `mmd`, `nfsp`, `cfr`, `sb3`, or `package.module:object`.
+"""Trainers by name: `ppo`, `mmd`, `nfsp`, `mccfr`, `sb3`, or `package.module:object`.
 
 A trainer is named in settings as `trainer: my_module:MyTrainer`; other packages add names
 through the entry-point group `german_whist.trainers`.
@@ -20,7 +20,11 @@ _BUILT_IN = {
     "ppo": ("ppo:PPO", "settings:PPOSettings", "self-play in which both seats learn"),
     "mmd": ("mmd:MMD", "settings:MMDSettings", "magnetic mirror descent by self-play"),
     "nfsp": ("nfsp:NFSP", "settings:NFSPSettings", "neural fictitious self-play"),
-    "cfr": ("cfr:CFR", "cfr:CFRSettings", "regret minimisation in a table, on small decks"),
+    "mccfr": (
+        "mccfr:MCCFR",
+        "mccfr:MCCFRSettings",
+        "regret minimisation in a table, on small decks",
+    ),
     "sb3": ("sb3:SB3Trainer", "settings:SB3Settings", "MaskablePPO of sb3-contrib"),
 }
 for _name, (_trainer, _, _about) in _BUILT_IN.items():

@@ -41,7 +41,7 @@ _MAX_LEGAL = 20
 """Cards of a hand, at most."""
 
 
-class MCCFR(NamedTuple):
+class MCCFRState(NamedTuple):
     """Table and stack of a traversal; most arrays have a row for each depth of the hand."""
 
     env_config: np.ndarray
@@ -71,13 +71,13 @@ class MCCFR(NamedTuple):
     rng: np.ndarray
 
 
-def new_mccfr(options: Options, tree: PublicTree, seed: int) -> MCCFR:
+def new_mccfr(options: Options, tree: PublicTree, seed: int) -> MCCFRState:
     """An empty table for the deals of a seed, with its stack."""
     config = options.config_array()
     config["seed"] = seed
     (tablebase,) = endgame_tablebases(options.rules)
     depth = 2 * options.rules.foreplay_tricks + 1
-    return MCCFR(
+    return MCCFRState(
         config,
         tablebase,
         new_scratch(),
@@ -98,7 +98,7 @@ def new_mccfr(options: Options, tree: PublicTree, seed: int) -> MCCFR:
 
 
 @forceinline
-def _regret_matching(mccfr: MCCFR, depth: int) -> bool:
+def _regret_matching(mccfr: MCCFRState, depth: int) -> bool:
     """Write the legal cards of a decision and its strategy; whether any regret is not 0."""
     rules, game = row(mccfr.env_config, 0).rules, row(mccfr.games, depth)
     view, cells = row(mccfr.views, 0), mccfr.cells[depth]
@@ -124,7 +124,7 @@ def _regret_matching(mccfr: MCCFR, depth: int) -> bool:
 
 
 @forceinline
-def _play_card(mccfr: MCCFR, depth: int) -> bool:
+def _play_card(mccfr: MCCFRState, depth: int) -> bool:
     """Play the current card in a copy of the game; whether that is a leaf."""
     config = row(mccfr.env_config, 0)
     mccfr.games[depth + 1] = mccfr.games[depth]
@@ -140,7 +140,9 @@ def _play_card(mccfr: MCCFR, depth: int) -> bool:
 
 
 @jit
-def _traverse(mccfr: MCCFR, number: int, traverser: int, weight: float, sums: np.ndarray) -> int:
+def _traverse(
+    mccfr: MCCFRState, number: int, traverser: int, weight: float, sums: np.ndarray
+) -> int:
     """Traverse a hand by external sampling, and update the table; returns its decisions.
 
     `sums` grows by the number of visited decisions, and by the entropy of all.
@@ -192,7 +194,7 @@ def _traverse(mccfr: MCCFR, number: int, traverser: int, weight: float, sums: np
 
 @jit
 def run_iterations(
-    mccfr: MCCFR, first: int, min_decisions: int, averaging: float, sums: np.ndarray
+    mccfr: MCCFRState, first: int, min_decisions: int, averaging: float, sums: np.ndarray
 ) -> tuple[int, int]:
     """Traverse hands from number `first` on, players in turn; returns decisions and hands."""
     decisions, hands = 0, 0

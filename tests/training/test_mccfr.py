@@ -15,9 +15,9 @@ from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.solvers.best_response import PublicTreeTraversal
-from german_whist.solvers.mccfr import MCCFR, run_iterations
+from german_whist.solvers.external_sampling_mccfr import MCCFRState, run_iterations
 from german_whist.solvers.traversal import LEARN
-from german_whist.training.algorithms.cfr import CFR, CFRSettings
+from german_whist.training.algorithms.mccfr import MCCFR, MCCFRSettings
 
 DECK = "2x4-h2"
 TINY: list[dict[str, Any]] = [
@@ -29,19 +29,19 @@ QUICK = ["eval_opponents=[]", "final_eval_hands=2", "eval_hands=2", "eval_every=
 
 
 def train(run: Path, *words: str) -> None:
-    assert main(["train", "trainer=cfr", *QUICK, *words, "--run", str(run)]) == 0
+    assert main(["train", "trainer=mccfr", *QUICK, *words, "--run", str(run)]) == 0
 
 
 def exploitability(player: str, deck: str = DECK) -> float:
     return measure_exploitability(load_agent(player, deck), deck).exploitability
 
 
-def traverse(mccfr: MCCFR, number: int, averaging: float = 0.0) -> None:
+def traverse(mccfr: MCCFRState, number: int, averaging: float = 0.0) -> None:
     run_iterations(mccfr, number, 1, averaging, np.zeros(2))
 
 
-def mccfr_of(rules: dict[str, Any], averaging: float = 0.0, seed: int = 1) -> MCCFR:
-    return CFR(CFRSettings(rules=rules, reward="points", averaging=averaging, seed=seed)).mccfr
+def mccfr_of(rules: dict[str, Any], averaging: float = 0.0, seed: int = 1) -> MCCFRState:
+    return MCCFR(MCCFRSettings(rules=rules, reward="points", averaging=averaging, seed=seed)).mccfr
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,16 @@ def test_table_depends_on_seed_and_not_on_iterations(tmp_path: Path) -> None:
     assert not np.array_equal(first, second)
 
 
+def test_checkpoint_plays_whatever_its_trainer_was_called(tmp_path: Path) -> None:
+    train(tmp_path / "run", "decisions=2_000")
+    checkpoint = read_checkpoint(tmp_path / "run")
+    settings = {**checkpoint.card.settings, "trainer": "cfr"}
+    card = msgspec.structs.replace(checkpoint.card, settings=settings)
+    older = write_checkpoint(tmp_path / "older.safetensors", checkpoint.weights, card)
+    assert read_checkpoint(older).card.settings["trainer"] == "cfr"
+    assert exploitability(str(older)) == exploitability(str(tmp_path / "run"))
+
+
 def test_table_plays_its_rules_and_is_refused_elsewhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,15 +184,15 @@ def test_table_of_wrong_size_is_refused(tmp_path: Path) -> None:
         ("strategy_sum", np.inf, r"strategy_sum has to be \(\d+,\) finite"),
     ],
 )
-def test_cfr_refuses_a_wrong_state(name: str, value: Any, message: str) -> None:
-    trainer = CFR(CFRSettings())
+def test_mccfr_refuses_a_wrong_state(name: str, value: Any, message: str) -> None:
+    trainer = MCCFR(MCCFRSettings())
     arrays, plain = trainer.state()
     if name in plain:
         plain[name] = value
     else:
         arrays[name] = np.full_like(arrays[name], value)
     with pytest.raises(ValueError, match=message):
-        CFR(CFRSettings()).restore(arrays, plain)
+        MCCFR(MCCFRSettings()).restore(arrays, plain)
 
 
 @pytest.mark.parametrize(
@@ -190,16 +200,16 @@ def test_cfr_refuses_a_wrong_state(name: str, value: Any, message: str) -> None:
     [
         (["rules=classic"], "have a deck of 52 cards, too many for a table: 2x4-h2, 2x5-h3"),
         (["rules=2x6-h3"], "245,407,770 numbers for 2x6-h3, and 20,000,000 are the most"),
-        (["rules=draft", "horizon=auto"], "cfr learns a table, and the rules draft"),
+        (["rules=draft", "horizon=auto"], "mccfr learns a table, and the rules draft"),
         (["rules={suits: 2, ranks: 4, hand: 2, race: 2}", "horizon=auto"], "are a race"),
-        (["horizon=hand"], "cfr ends hands with the foreplay, at the exact"),
+        (["horizon=hand"], "mccfr ends hands with the foreplay, at the exact"),
         (["averaging=3"], "averaging is 3.0: it has to be a number of at least 0 and at most 2"),
-        (["init=champion"], "init is 'champion': cfr learns a table"),
-        (["hidden_sizes=[64]"], "'hidden_sizes' is not a setting of the cfr trainer"),
+        (["init=champion"], "init is 'champion': mccfr learns a table"),
+        (["hidden_sizes=[64]"], "'hidden_sizes' is not a setting of the mccfr trainer"),
     ],
 )
-def test_cfr_refuses_settings_that_do_not_fit(
+def test_mccfr_refuses_settings_that_do_not_fit(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["train", "trainer=cfr", *words]) == 2
+    assert main(["train", "trainer=mccfr", *words]) == 2
     assert message in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""MCCFR in a table as a trainer: for small decks (`solvers/mccfr.py` is the algorithm)."""
+"""MCCFR as a trainer, for small decks; the algorithm is `solvers/external_sampling_mccfr.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.settings import PositiveInt, SettingsError, doc
-from ...solvers.mccfr import new_mccfr, run_iterations
+from ...solvers.external_sampling_mccfr import new_mccfr, run_iterations
 from ...solvers.public_tree import MAX_CARDS, public_tree, why_no_public_tree
 from ..settings import Settings
 from .base import Arrays, Trainer
@@ -18,7 +18,7 @@ MAX_CELLS = 20_000_000
 _FIT = "2x4-h2, 2x5-h3, 3x4-h4 and 2x5-h2 are small enough"
 
 
-class CFRSettings(Settings, frozen=True, kw_only=True):
+class MCCFRSettings(Settings, frozen=True, kw_only=True):
     """Monte Carlo counterfactual regret minimisation (MCCFR) in a table: for small decks."""
 
     fixed: ClassVar[tuple[str, ...]] = (
@@ -32,7 +32,7 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
         "averaging",
     )
 
-    trainer: str = "cfr"
+    trainer: str = "mccfr"
     rules: Annotated[Any, doc("Rule set with a small deck: name, YAML file, run or mapping.")] = (
         "2x4-h2"
     )
@@ -56,40 +56,40 @@ class CFRSettings(Settings, frozen=True, kw_only=True):
             why = f"have a deck of {len(rules.deck)} cards, too many for a table"
         if why is not None:
             raise SettingsError(
-                f"rules: cfr learns a table, and the rules {rules.name} {why}: {_FIT}"
+                f"rules: mccfr learns a table, and the rules {rules.name} {why}: {_FIT}"
             )
         if self.options.horizon != "foreplay":
             raise SettingsError(
-                f"horizon is {self.horizon!r}: cfr ends hands with the foreplay, at the exact "
+                f"horizon is {self.horizon!r}: mccfr ends hands with the foreplay, at the exact "
                 "value of the endgame; leave it out"
             )
         if self.precision != "float32" or self.device == "cuda":
             name = "device" if self.device == "cuda" else "precision"
             raise SettingsError(
-                f"{name} is {getattr(self, name)!r}: cfr computes a table on the CPU, without "
+                f"{name} is {getattr(self, name)!r}: mccfr computes a table on the CPU, without "
                 "torch; leave it out"
             )
         if self.init:
             raise SettingsError(
-                f"init is {self.init!r}: cfr learns a table, which begins with nothing; leave it "
+                f"init is {self.init!r}: mccfr learns a table, which begins with nothing; leave it "
                 "out"
             )
 
 
-class CFR(Trainer):
+class MCCFR(Trainer):
     """External-sampling MCCFR, as a run steps it."""
 
-    settings_kind = CFRSettings
-    settings: CFRSettings
+    settings_kind = MCCFRSettings
+    settings: MCCFRSettings
     state_attributes = "regrets", "strategy_sum"
 
-    def __init__(self, settings: CFRSettings) -> None:
+    def __init__(self, settings: MCCFRSettings) -> None:
         super().__init__(settings)
         options = settings.options
         tree = public_tree(options.rules)
         if tree.size > MAX_CELLS:
             raise SettingsError(
-                f"rules: cfr would have to learn {tree.size:,} numbers for {options.rules.name}, "
+                f"rules: mccfr would have to learn {tree.size:,} numbers for {options.rules.name}, "
                 f"and {MAX_CELLS:,} are the most: {_FIT}"
             )
         self.mccfr = new_mccfr(options, tree, settings.seed)
