@@ -12,6 +12,11 @@
 Two players play tricks for the cards of a stock, then the tricks that count; the command
 `german-whist rules` explains the rules. An observation contains exactly what that agent may know.
 
+By default the environment is the whole hand, as people play it. To train, use the shorter problem
+`german_whist_v0.env(**german_whist.FOREPLAY_OPTIONS)`, which PettingZoo makes by the name
+`german_whist/german_whist_foreplay_v0`: the episode ends when the stock is empty, the exact value
+of the endgame decides the reward of +1 or -1, and the trump suit comes first.
+
 ```python
 env = german_whist_v0.env(rules="classic")
 env.reset(seed=42)
@@ -117,7 +122,6 @@ from ..common.typing import Array
 from ..engine.batch.batch import Batch, actions_text
 from ..engine.batch.config import (
     TEXT,
-    GameOptions,
     Options,
     checked_keywords,
     options_from,
@@ -135,6 +139,7 @@ from ..engine.checks import IllegalAction
 from ..engine.game import Game
 from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC
+from ..engine.options import GameOptions
 from ..engine.rules import Rules, RulesLike
 from ..engine.view import View
 from . import step_count

@@ -18,10 +18,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..engine.batch.batch import Array
-from ..engine.batch.config import TEXT, GameOptions, checked_keywords
+from ..engine.batch.config import TEXT, checked_keywords
 from ..engine.batch.results import result_dicts
 from ..engine.cards import N_CARDS
 from ..engine.checks import VECTOR_RESET_OPTIONS, IllegalAction, checked_action
+from ..engine.options import GameOptions
 from ..engine.rules import RulesLike
 from ..engine.view import View
 from .options import Info, LearnerObservation, LearnerOptions, TextOptions, options_table
@@ -62,6 +63,10 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
     | Ends | `terminated` after the hand, the foreplay, or the match; nothing is truncated |
 
     The opponent moves within `step` and `reset`, until the learner is to move.
+
+    `german_whist/GermanWhistForeplay-v0` is the same environment with the options to train with,
+    `german_whist.FOREPLAY_OPTIONS`: the episode ends when the stock is empty, the exact value of
+    the endgame decides the reward of +1 or -1, and the trump suit comes first.
 
     ### Options
 
@@ -224,7 +229,8 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
 
     | property | value |
     |---|---|
-    | Make | `gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096)` |
+    | Make | `gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096)`, or with \
+`GermanWhistForeplay-v0` |
     | Actions, observations, rewards | those of `GermanWhistEnv`, a row for each game |
 
     ### Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, TypedDict
 
-from ..engine.batch.config import GameOptions
+from ..engine.options import GameOptions
 
 Info = dict[str, Any]
 """What `reset` and `step` return beside observation and reward; the environments list its keys."""

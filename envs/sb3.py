@@ -40,12 +40,13 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     """`n_envs` games against an agent, as Stable-Baselines3 steps them.
 
     ```python
-    env = GermanWhistVecEnv(256, "classic", opponent="threshold")
+    env = GermanWhistVecEnv(256, "classic", opponent="threshold", **FOREPLAY_OPTIONS)
     model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=1024).learn(1_000_000)
     ```
 
-    Options, actions, observations and rewards are those of `GermanWhistEnv`; `threads` play
-    parts of the games in parallel. The next episode begins in the same step.
+    `german_whist.FOREPLAY_OPTIONS` are the options to train with, and may be left out. Options,
+    actions, observations and rewards are those of `GermanWhistEnv`; `threads` play parts of the
+    games in parallel. The next episode begins in the same step.
 
     ### Infos
 

@@ -19,7 +19,6 @@ from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import STATE_ARRAYS, Array, Batch
 from ..engine.batch.config import (
     TEXT,
-    GameOptions,
     Options,
     checked_keywords,
     options_from,
@@ -30,6 +29,7 @@ from ..engine.checks import checked_count, checked_flag, checked_threads, own_ar
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.observation.rule_features import rule_features
+from ..engine.options import GameOptions
 from ..engine.rng import secret_of_seed
 from ..engine.rules import Rules, RulesLike
 from ..engine.view import View
@@ -44,10 +44,12 @@ class SelfPlayEnv:
     """`n` games in which one or two learners play both seats.
 
     ```python
-    env = SelfPlayEnv(1024, "classic")
+    env = SelfPlayEnv(1024, "classic", **FOREPLAY_OPTIONS)
     step = env.reset(seed=1)
     step = env.step(step.masks.argmax(axis=1))
     ```
+
+    `german_whist.FOREPLAY_OPTIONS` are the options to train with, and may be left out.
 
     `reset`, `observe` and `step` return a `StepResult` of arrays with one row per game; there is
     no `info`:

@@ -20,7 +20,7 @@ from ..agents.game_numbers import GameNumbers, reserve_game_numbers
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import Array, Batch
-from ..engine.batch.config import TEXT, GameOptions, Options, options_from
+from ..engine.batch.config import TEXT, Options, options_from
 from ..engine.batch.kernels import REAL, SHOWN, Moves, first_illegal
 from ..engine.batch.results import results_by_seat
 from ..engine.batch.step import EPISODE_OVER
@@ -36,6 +36,7 @@ from ..engine.checks import (
     state_array,
 )
 from ..engine.dtypes import FOLLOW, OVER, VIEW
+from ..engine.options import GameOptions
 from ..engine.rules import Rules, RulesLike
 from ..engine.view import blank_tricks
 from . import step_count

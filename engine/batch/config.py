@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..endgame.game_values import inexact_reason
 from ..observation.history import HISTORY_COLUMNS, history_rows
 from ..observation.spec import OBSERVATION_VERSION, spec_of
 from ..observation.suit_order import SUIT_ORDERS
+from ..options import GameOptions
 from ..rules import Match, Pay, Rules, RulesLike, as_match, load_rules
 
 if TYPE_CHECKING:
@@ -42,26 +43,6 @@ _DEFAULT_MATCH = Match(target=25)
 
 _Params = ParamSpec("_Params")
 _Return = TypeVar("_Return")
-
-
-class GameOptions(TypedDict, total=False):
-    """Keyword options of everything that steps games, beside the rules.
-
-    | option | values, the default first |
-    |---|---|
-    | `reward` | `points`, `win`, `margin`, `tricks` |
-    | `suit_order` | `raw`, the real suits; `trump-first`, suits relabelled, in actions too |
-    | `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays the exact value \
-of the ending; `match`; `auto`, which is `foreplay` where endings are exact, else `hand` |
-    | `observation` | `vector`, `history`; `text` of single environments, for language models |
-    | `match` | with horizon `match`: points to play to (25), or a `Match` |
-    """
-
-    reward: str
-    suit_order: str
-    horizon: str
-    observation: str
-    match: Match | int | None
 
 
 _ALLOWED = {

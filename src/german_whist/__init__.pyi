@@ -18,6 +18,7 @@ from .engine.checks import IllegalAction as IllegalAction
 from .engine.game import Game as Game
 from .engine.observation.spec import OBSERVATION_SPEC as OBSERVATION_SPEC
 from .engine.observation.state import STATE_SPEC as STATE_SPEC
+from .engine.options import FOREPLAY_OPTIONS as FOREPLAY_OPTIONS
 from .engine.records import GameRecord as GameRecord
 from .engine.records import RecordError as RecordError
 from .engine.records import append_records as append_records

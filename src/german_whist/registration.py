@@ -5,10 +5,9 @@ from __future__ import annotations
 import gymnasium
 import pettingzoo
 
+from .engine.options import FOREPLAY_OPTIONS
+
 GYMNASIUM_ID = "german_whist/GermanWhist-v0"
-GYMNASIUM_ID_OF_TEXT = "german_whist/GermanWhistText-v0"
-# PettingZoo's registry turns german_whist_v0 into german_whist-v0.
-PETTINGZOO_ID = "german_whist/german_whist-v0"
 
 
 def register_environments() -> None:
@@ -16,14 +15,23 @@ def register_environments() -> None:
     # `importlib.reload(german_whist)` calls this again, and registering twice warns.
     if GYMNASIUM_ID in gymnasium.registry:
         return
+    for name, options in (("", {}), ("Foreplay", {**FOREPLAY_OPTIONS})):
+        gymnasium.register(
+            f"german_whist/GermanWhist{name}-v0",
+            entry_point="german_whist.envs.gymnasium_env:GermanWhistEnv",
+            vector_entry_point="german_whist.envs.gymnasium_env:GermanWhistVectorEnv",
+            kwargs=options,
+        )
     gymnasium.register(
-        GYMNASIUM_ID,
-        entry_point="german_whist.envs.gymnasium_env:GermanWhistEnv",
-        vector_entry_point="german_whist.envs.gymnasium_env:GermanWhistVectorEnv",
-    )
-    gymnasium.register(
-        GYMNASIUM_ID_OF_TEXT,
+        "german_whist/GermanWhistText-v0",
         entry_point="german_whist.envs.gymnasium_env:GermanWhistEnv",
         kwargs={"observation": "text"},
     )
-    pettingzoo.register("aec", PETTINGZOO_ID, entry_point="german_whist.envs.german_whist_v0:env")
+    # PettingZoo's registry turns german_whist_v0 into german_whist-v0.
+    for name, options in (("", {}), ("_foreplay", {**FOREPLAY_OPTIONS})):
+        pettingzoo.register(
+            "aec",
+            f"german_whist/german_whist{name}-v0",
+            entry_point="german_whist.envs.german_whist_v0:env",
+            kwargs=options,
+        )

@@ -42,9 +42,10 @@ def test_checkers_find_nothing_wrong(library: str, options: dict[str, Any]) -> N
 
 
 @pytest.mark.filterwarnings("ignore:.*illegal action ends")
-def test_gymnasiums_checker_passes_on_what_make_gives() -> None:
+@pytest.mark.parametrize("env_id", [ID, "german_whist/GermanWhistForeplay-v0"])
+def test_gymnasiums_checker_passes_on_what_make_gives(env_id: str) -> None:
     pytest.importorskip("PIL")  # of the extra render: the checker asks for pictures
-    with gymnasium.make(ID) as env:
+    with gymnasium.make(env_id) as env:
         check_env(env.unwrapped)
 
 

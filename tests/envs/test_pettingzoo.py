@@ -25,6 +25,7 @@ from german_whist.engine.endgame import value
 MAKERS = {
     **{label({"rules": name}): partial(german_whist_v0.env, name) for name in SHAPES},
     **{label(options): partial(german_whist_v0.raw_env, **options) for options in OPTIONS},
+    "foreplay": partial(pettingzoo.make, "aec", "german_whist/german_whist_foreplay_v0"),
 }
 
 

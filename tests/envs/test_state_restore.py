@@ -12,9 +12,9 @@ from walks import make as make_env
 
 from german_whist import german_whist_v0
 from german_whist.agents.heuristic.random import RandomAgent
-from german_whist.engine.batch.config import GameOptions
 from german_whist.engine.cards import KEEP, TAKE_BLIND
 from german_whist.engine.dtypes import EXCHANGE, GAME, KEPT_HAND, TOOK_BLIND, UNDECIDED
+from german_whist.engine.options import GameOptions
 from german_whist.envs import GermanWhistEnv, GermanWhistVectorEnv, SelfPlayEnv
 from german_whist.envs.sb3 import GermanWhistVecEnv
 from support import dealt
