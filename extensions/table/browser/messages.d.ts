@@ -145,9 +145,7 @@ export interface RulesInfo {
   name: string;
   title: string;
   about: string;
-  deck: string;
-  variant: string;
-  scoring: string;
+  usual: boolean;
 }
 
 export interface AgentInfo {

@@ -46,6 +46,8 @@ _POOL = 12
 """A puzzle is drawn from this many with the ratings nearest to the player's."""
 _PUZZLE_DEVIATION = 60.0
 _MAX_HISTORY = 50
+_LEAST_IN_THEME = 10
+"""A theme with fewer puzzles is not offered."""
 _DAY_STRIDE = 7919
 """A prime: puzzles of successive days are unlike each other, and none comes twice in a round."""
 
@@ -276,7 +278,7 @@ class LearningHandlers:
             solved=sum(solved),
             streak=streak,
             best_streak=best_streak,
-            themes=dict(themes.most_common()),
+            themes={name: n for name, n in themes.most_common() if n >= _LEAST_IN_THEME},
             history=history[:_MAX_HISTORY],
         )
 

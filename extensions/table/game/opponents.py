@@ -35,6 +35,8 @@ _CACHE_SIZE = 32
 """Agents that are kept for further tables; some hold networks of megabytes."""
 _USUAL = ("easy", "medium", "counting", "champion", "hard")
 """Agents for people to play against; the menu shows these, and those that are named, first."""
+_USUAL_RULES = ("classic", "open-stock", "draft", "race-7", "no-trump")
+"""Rule sets that the menu shows first; the others stand behind a button."""
 
 
 class AgentInfo(Struct):
@@ -54,14 +56,12 @@ class AgentInfo(Struct):
 
 
 class RulesInfo(Struct):
-    """A rule set in the menu, chosen by its deck, variant and scoring."""
+    """A rule set in the menu; `usual` ones stand first."""
 
     name: str
     title: str
     about: str
-    deck: str
-    variant: str
-    scoring: str
+    usual: bool
 
 
 class RulesText(Struct):
@@ -209,33 +209,12 @@ class Opponents:
                 else (1, agent.strength or _UNRATED)
             )
         )
-        return [*map(_rules_info, named_rules().values())], agents
-
-
-def _rules_info(rules: Rules) -> RulesInfo:
-    n, book = rules.counting_tricks, rules.effective_book
-    scoring = f"{rules.counts}_{rules.pay}"
-    if rules.race is not None:
-        scoring, n = "race", rules.race
-    return RulesInfo(
-        name=rules.name,
-        title=title_of(rules.name),
-        about=rules.about,
-        deck=label("rule_sets.deck", n=len(rules.deck)),
-        variant=label(f"rule_sets.variants.{_variant(rules)}"),
-        scoring=label(f"rule_sets.scorings.{scoring}", n=n, book=book),
-    )
-
-
-def _variant(rules: Rules) -> str:
-    variants = {
-        "humbug": rules.exchange,
-        "colour": rules.contract == "colour",
-        "no_trump": rules.trumps == "none",
-        "draft": rules.hidden_choice,
-        "open_stock": rules.choice,
-    }
-    return next((name for name, applies in variants.items() if applies), "plain")
+        usual = [rules_named(name) for name in _USUAL_RULES]
+        others = [rules for rules in named_rules().values() if rules not in usual]
+        return [
+            RulesInfo(rules.name, title_of(rules.name), rules.about, rules in usual)
+            for rules in (*usual, *others)
+        ], agents
 
 
 def _strength(name: str) -> dict[str, int]:

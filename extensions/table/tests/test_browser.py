@@ -39,8 +39,9 @@ def test_match_is_played_by_clicks_from_lobby_to_statistics(user: User) -> None:
     page = user.page
     user.go()
     page.locator("[name=opponent][value=easy]").check()
+    page.locator("summary", has_text="More rules").click()
+    page.get_by_label("Small last").check()
     page.locator("summary", has_text="Options").click()
-    page.get_by_label("Deck").select_option("28 cards")
     page.get_by_label("Best of", exact=True).check()
     page.get_by_role("button", name="Play").click()
     user.computed(PLAYABLE)
@@ -207,8 +208,9 @@ def test_forced_cards_play_themselves_and_memory_hides_old_ones(user: User) -> N
     user.page.reload()
     page, clicks = user.page, 0
     page.locator("[name=opponent][value=counting]").check()
+    page.locator("summary", has_text="More rules").click()
+    page.get_by_label("Small last").check()
     page.locator("summary", has_text="Options").click()
-    page.get_by_label("Deck").select_option("28 cards")
     page.get_by_label("From memory").check()
     page.get_by_role("button", name="Play").click()
     user.computed(SHOWN)
@@ -263,7 +265,8 @@ def test_settings_stay(user: User) -> None:
     page = user.page
     user.go()
     page.keyboard.press(",")
-    for name in ("Dark", "Classic", "A row for each suit", "Four"):
+    expect(page.locator(".settings section")).to_have_count(3)
+    for name in ("Dark", "Classic card faces", "A row for each suit", "A color for each suit"):
         page.get_by_label(name, exact=True).check()
     page.get_by_role("button", name="Done").click()
     page.reload()

@@ -68,9 +68,11 @@ def test_play_and_a_first_hand_are_on_the_first_screen(user: User) -> None:
     assert is_in_sight(user, begin)
     assert is_in_sight(user, play)
     assert box_of(play)["height"] >= 56
-    expect(page.get_by_label("Deck")).to_be_hidden()
-    page.locator("summary", has_text="Options").click()
-    page.get_by_label("Deck").select_option("28 cards")
+    names = page.locator("[name=rules]").evaluate_all("all => all.map(({value}) => value)")
+    assert names[:5] == ["classic", "open-stock", "draft", "race-7", "no-trump"]
+    expect(page.get_by_label("Small last")).to_be_hidden()
+    page.locator("summary", has_text="More rules").click()
+    page.get_by_label("Small last").check()
     page.locator("[name=opponent][value=easy]").check()
     play.click()
     user.computed(PLAYABLE)

@@ -25,6 +25,7 @@ from german_whist.table.game.database import new_id
 from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.store import Store
 from german_whist.table.review.hints import Hint, find_hint
+from german_whist.table.review.puzzles import bundled_puzzles
 
 
 @pytest.mark.parametrize("rules", ["draft", "humbug", "race-7"])
@@ -316,10 +317,20 @@ def test_menu_has_strengths_with_errors_and_no_research_agents(client: Client) -
     assert all(15 <= (high - low) / 2 <= 40 for low, high in bounds.values())
 
 
-def test_every_rule_set_is_chosen_by_deck_variant_and_scoring(client: Client) -> None:
+def test_menu_has_five_usual_rule_sets_before_all_others(client: Client) -> None:
     rules = client.get("/api/menu")["rules"]
-    parts = {(each["deck"], each["variant"], each["scoring"]) for each in rules}
-    assert len(parts) == len(rules) == len(named_rules())
+    usual = [each["name"] for each in rules if each["usual"]]
+    assert usual == ["classic", "open-stock", "draft", "race-7", "no-trump"]
+    assert usual == [each["name"] for each in rules][:5]
+    assert {each["name"] for each in rules} == set(named_rules())
+
+
+def test_themes_of_few_puzzles_are_not_offered(client: Client) -> None:
+    themes = client.get("/api/puzzles")["themes"]
+    assert min(themes.values()) >= 10
+    # One puzzle alone lets a trick go; it is drawn among all others.
+    assert "duck" not in themes
+    assert any(puzzle.theme == "duck" for puzzle in bundled_puzzles())
 
 
 def test_restart_in_the_middle_of_a_hand_changes_nothing(tmp_path) -> None:

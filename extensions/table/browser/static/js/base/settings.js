@@ -12,22 +12,15 @@ import { label } from "./words.js";
  */
 
 const KEY = "german-whist-settings";
-// The first of each is what a new player has.
-/** @type {Record<string, string[]>} */
-const CHOICES = {
-  theme: ["auto", "light", "dark"],
-  cards: ["modern", "classic"],
-  back: ["blue", "red", "green", "grey"],
-  suits: ["two", "four"],
-  trumps: ["still", "pulse"],
-  order: ["alternating", "classic"],
-  rows: ["one", "stacked"],
-  clicks: ["one", "two"],
-  forced: ["off", "on"],
-  motion: ["normal", "fast", "none"],
-  sound: ["off", "on"],
-  ...("vibrate" in navigator ? { vibration: ["off", "on"] } : {}),
+// The first of each is what a new player has; of two, the second is a box to check.
+/** @type {Record<string, Record<string, string[]>>} */
+const GROUPS = {
+  look: { theme: ["auto", "light", "dark"], cards: ["modern", "classic"], back: ["blue", "red"], suits: ["two", "four"] },
+  hand: { order: ["alternating", "classic"], rows: ["one", "stacked"], trumps: ["still", "pulse"], clicks: ["one", "two"], forced: ["off", "on"] },
+  motion: { motion: ["normal", "fast", "none"], sound: ["off", "on"], ...("vibrate" in navigator ? { vibration: ["off", "on"] } : {}) },
 };
+/** @type {Record<string, string[]>} */
+const CHOICES = { ...GROUPS.look, ...GROUPS.hand, ...GROUPS.motion, help: ["off", "on"] };
 /** @type {Set<(name: string) => void>} */
 const listeners = new Set();
 const quiet = matchMedia("(prefers-reduced-motion: reduce)");
@@ -37,13 +30,11 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 function read() {
   const first = /** @type {Settings} */ (Object.fromEntries(Object.entries(CHOICES).map(([name, [usual]]) => [name, usual])));
   first.motion = quiet.matches ? "none" : "normal";
-  first.help = "off";
   try {
     /** @type {Record<string, string>} */
     const kept = JSON.parse(localStorage.getItem(KEY) ?? "{}");
     for (const [name, value] of Object.entries(kept)) {
-      const known = name === "help" ? ["on", "off"] : CHOICES[name] ?? [];
-      if (known.includes(value)) first[name] = value;
+      if (CHOICES[name]?.includes(value)) first[name] = value;
     }
   } catch {
     // A damaged setting costs nothing: the page starts with its own.
@@ -104,10 +95,18 @@ export function segmented(name, legend, values, chosen, onpick) {
         h("span", {}, text)))));
 }
 
+/** @type {(name: string, values: string[]) => HTMLElement} */
+function field(name, values) {
+  if (values.length > 2) {
+    const texts = Object.fromEntries(values.map((value) => [value, label(`settings.${name}.${value}`)]));
+    return segmented(`setting-${name}`, label(`settings.${name}.title`), texts, settings[name], (value) => change(name, value));
+  }
+  return h("label", { class: "row" }, h("input", { type: "checkbox", checked: settings[name] === values[1],
+    onchange: ({ target }) => change(name, values[Number(/** @type {HTMLInputElement} */ (target).checked)]) }), label(`settings.${name}`));
+}
+
 export function openSettings() {
-  /** @param {string} name */
-  const texts = (name) => Object.fromEntries(CHOICES[name].map((value) => [value, label(`settings.${name}.${value}`)]));
-  dialog(label("site.settings"), h("div", { class: "settings parts" }, Object.keys(CHOICES).map((name) =>
-    segmented(`setting-${name}`, label(`settings.${name}.title`), texts(name), settings[name], (value) => change(name, value)))),
+  dialog(label("site.settings"), h("div", { class: "settings parts" }, Object.entries(GROUPS).map(([group, fields]) =>
+    h("section", { class: "stack" }, h("h3", {}, label(`settings.groups.${group}`)), Object.entries(fields).map(([name, values]) => field(name, values))))),
   [["close", label("settings.done"), "primary"]]);
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
 
-/** @import { AgentInfo, MatchRequest, RulesInfo, TableRequest, TableSummary } from "../../../messages" */
+/** @import { AgentInfo, MatchRequest, TableRequest, TableSummary } from "../../../messages" */
 
 import { get, remove } from "../base/api.js";
 import { attempt, dialog } from "../base/dialogs.js";
@@ -16,8 +16,6 @@ import { face } from "../cards/draw.js";
 /** @typedef {"opponent" | "player"} Seat */
 /** @type {Seat[]} */
 const SEATS = ["opponent", "player"];
-/** @type {("deck" | "variant" | "scoring")[]} */
-const PARTS = ["deck", "variant", "scoring"];
 const KEY = "german-whist-last-game";
 
 function lastGame() {
@@ -59,9 +57,7 @@ export class LobbyPage {
       h("div", {}, h("h2", {}, label("learn.first")), faint(label("lobby.first_about"))),
       button(() => sitDown({ lesson: 1 }), "", label("learn.begin")));
     this.seats = h("div", { class: "seats" });
-    this.about = h("p", { class: "faint" });
-    /** @type {HTMLSelectElement[]} */
-    this.parts = PARTS.map((part, place) => h("select", { id: part, name: part, onchange: () => this.choosePart(place) }));
+    this.about = faint();
     this.summary = h("small");
     this.options = h("details", { class: "options" });
     this.form = h("form", { class: "new-game card-panel", onsubmit: (event) => this.start(event) });
@@ -113,18 +109,16 @@ export class LobbyPage {
               h("b", {}, agent.title), h("span", {}, agent.about), strength(agent))))));
   }
 
-  /* The rule sets with the same first parts as one of them. */
-  /** @type {(n: number, wanted: Record<string, string>) => RulesInfo[]} */
-  rulesWith(n, wanted) {
-    return this.menu.rules.filter((rules) => PARTS.slice(0, n).every((part) => rules[part] === wanted[part]));
-  }
-
-  /** Choose the first rule set with the parts up to this one.
-   * @param {number} place
-   */
-  choosePart(place) {
-    this.choice.rules = this.rulesWith(place + 1, Object.fromEntries(this.parts.map(({ name, value }) => [name, value])))[0].name;
-    this.showRules();
+  /* The usual rule sets, and the others behind a button. */
+  rules() {
+    const { choice, menu: { rules } } = this;
+    /** @param {boolean} usual */
+    const group = (usual) => segmented("rules", label(usual ? "lobby.rules" : "lobby.other_rules"),
+      Object.fromEntries(rules.filter((set) => set.usual === usual).map(({ name, title }) => [name, title])), choice.rules,
+      (name) => { choice.rules = name; this.showRules(); });
+    const open = rules.some(({ name, usual }) => name === choice.rules && !usual);
+    return h("section", { class: "rules-choice stack" }, group(true), h("details", { open }, h("summary", {}, label("lobby.more_rules")), group(false)), this.about,
+      button(() => openRules(choice.rules), "quiet", icon("rules"), label("lobby.read_rules")));
   }
 
   /* What depends on the rule set; the fields that it is chosen in stay, and with them the focus. */
@@ -133,12 +127,6 @@ export class LobbyPage {
     // A rule set that was chosen before may be there no more.
     const chosen = this.menu.rules.find(({ name }) => name === choice.rules) ?? this.menu.rules[0];
     choice.rules = chosen.name;
-    PARTS.forEach((part, place) => {
-      const { deck, variant, scoring } = chosen;
-      const values = new Set(this.rulesWith(place, { deck, variant, scoring }).map((rules) => rules[part]));
-      this.parts[place].replaceChildren(...[...values].map((value) => h("option", { value, selected: value === chosen[part] }, value)));
-      this.parts[place].disabled = values.size < 2;
-    });
     const agents = this.agentsFor(choice.rules).map(({ name }) => name);
     for (const seat of SEATS) if (!agents.includes(choice[seat])) choice[seat] = agents[0];
     this.about.textContent = chosen.about;
@@ -165,14 +153,12 @@ export class LobbyPage {
     const kinds = segmented("kind", label("lobby.match"), LABELS.lobby.kinds, choice.kind,
       (value) => { choice.kind = /** @type {typeof choice.kind} */ (value); this.render(); this.field(`[name=kind][value=${value}]`)?.focus(); });
     this.options.replaceChildren(h("summary", {}, label("lobby.options")),
-      h("div", { class: "field rules-choice" },
-        PARTS.map((part, place) => [h("label", { for: part }, label(`lobby.parts.${part}`)), this.parts[place]]),
-        this.about, button(() => openRules(choice.rules), "quiet", icon("rules"), label("lobby.read_rules"))),
       h("div", { class: "field match-choice wrap" }, kinds, this.length()),
+      this.watching ? "" : this.memory(),
       this.watching || choice.kind !== "single" ? "" : this.deal());
     this.form.replaceChildren(
       h("button", { class: "primary play" }, h("b", {}, label(this.watching ? "site.watch" : "lobby.deal")), this.summary),
-      this.seats, this.watching ? "" : this.memory(), this.options);
+      this.seats, this.rules(), this.options);
     this.summarize();
   }
 
