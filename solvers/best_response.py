@@ -1,91 +1,70 @@
-"""Exact best responses to a strategy: traversals of the public tree, a thread a first upcard.
+"""Exact best responses to a strategy of any rules, on the full game tree.
 
-The maximum over actions is taken in `traverse` (mode `RESPOND`).
+On the public tree, for larger decks: `PublicTreeTraversal.responses`.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-from ..common.jit.compiler import warm_up
-from ..common.threads import usable_threads
 from ..common.typing import Array
-from ..engine.checks import checked_threads
-from ..engine.rules import Rules
-from .public_tree import public_tree
-from .traversal import EVALUATE, RESPOND, Traversal, new_traversal_buffers, traverse, tree_arrays
+from .game_tree import NO_SEAT, GameTree, Level, Strategy
 
 
-@dataclass(frozen=True)
-class Responses:
-    """Expected returns of best responses to a strategy, per hand."""
-
-    against_dealer: float
-    """Of a best response that leads to the first trick, to the strategy as dealer."""
-    against_leader: float
-    """Of a best response that deals."""
-
-    @property
-    def exploitability(self) -> float:
-        """NashConv / 2, where both players deal equally often: 0 for an equilibrium."""
-        return (self.against_dealer + self.against_leader) / 2
-
-    @property
-    def value(self) -> float:
-        """Estimate of the game's value for the leader; its error is at most the exploitability."""
-        return (self.against_dealer - self.against_leader) / 2
+def strategy_value(tree: GameTree, first: Strategy, second: Strategy) -> float:
+    """Seat 0's expected return when it plays one strategy and seat 1 the other."""
+    return float(_values(tree, (first, second))[0].mean())
 
 
-class PublicTreeTraversal:
-    """The public tree of a rule set, with buffers for each thread."""
+def best_response_value(tree: GameTree, seat: int, opponent: Strategy) -> float:
+    """A seat's expected return with a best response to the opponent's strategy."""
+    strategies = (None, opponent) if seat == 0 else (opponent, None)
+    value = float(_values(tree, strategies)[0].mean())
+    return value if seat == 0 else -value
 
-    def __init__(self, rules: Rules, threads: int | None = None) -> None:
-        self.rules = rules
-        self.tree = public_tree(rules)
-        self._arrays = tree_arrays(self.tree)
-        count = usable_threads() if threads is None else checked_threads(threads)
-        count = min(count, self.tree.n_roots)
-        self._buffers = [new_traversal_buffers(self.tree) for _ in range(count)]
-        warm_up("traversals of the public tree", "solvers", self._compile)
 
-    def _compile(self) -> None:
-        strategy_sum = np.zeros(self.tree.size, np.float32)
-        traverse(Traversal(self._arrays, self._buffers[0], 0, RESPOND, strategy_sum), 0)
+def _values(tree: GameTree, strategies: tuple[Strategy | None, Strategy | None]) -> list[Array]:
+    """Seat 0's expected return from every history; a seat without a strategy responds best."""
+    levels = tree.levels
+    # Down the tree: reach probabilities of chance and of the seats with a strategy.
+    reach = [np.full(tree.deals, 1.0 / tree.deals)]
+    edge_probs: list[Array] = []
+    for depth in range(1, len(levels)):
+        level, above = levels[depth], levels[depth - 1]
+        players, info_states = above.players[level.parents], above.info_states[level.parents]
+        probs = np.ones(len(level.parents))
+        for seat, strategy in enumerate(strategies):
+            if strategy is not None:
+                own = players == seat
+                probs[own] = strategy[depth - 1][info_states[own], level.actions[own]]
+        edge_probs.append(probs)
+        reach.append(reach[-1][level.parents] * probs)
+    # Up the tree: expected returns.
+    values = [levels[-1].returns]
+    for depth in range(len(levels) - 2, -1, -1):
+        below, level = levels[depth + 1], levels[depth]
+        probs = edge_probs[depth].copy()
+        for seat, strategy in enumerate(strategies):
+            if strategy is None:
+                sign = 1.0 if seat == 0 else -1.0
+                own = level.players[below.parents] == seat
+                weighted_values = (sign * reach[depth + 1] * values[-1])[own]
+                probs[own] = _best_actions(level, below, own, weighted_values, tree.rules.actions)
+        expected = np.bincount(below.parents, probs * values[-1], len(level.players))
+        values.append(np.where(level.players == NO_SEAT, level.returns, expected))
+    return values[::-1]
 
-    def traverse(self, player: int, mode: int, strategy_sum: Array, **options: Any) -> float:
-        """Traverse all first upcards; returns the player's expected return.
 
-        `options` are `regrets`, `weight` and `rounded` of a `Traversal`.
-        """
-        traversals = [
-            Traversal(self._arrays, buffers, player, mode, strategy_sum, **options)
-            for buffers in self._buffers
-        ]
-
-        def traverse_root(root: int) -> float:
-            traversal = traversals.pop()
-            try:
-                return traverse(traversal, root)
-            finally:
-                traversals.append(traversal)
-
-        with ThreadPoolExecutor(len(self._buffers)) as pool:
-            futures = [pool.submit(traverse_root, root) for root in range(self.tree.n_roots)]
-            try:
-                wait(futures)
-            except KeyboardInterrupt:
-                wait(futures)  # half an iteration would mix two iterations
-                raise
-        total = sum(future.result() for future in futures)
-        return total / self.tree.n_roots / self.tree.n_deals
-
-    def responses(self, strategy_sum: Array) -> Responses:
-        """Best responses to a strategy, given by unnormalized weights of its cells."""
-        return Responses(*(self.traverse(player, RESPOND, strategy_sum) for player in range(2)))
-
-    def value(self, strategy_sum: Array) -> float:
-        return self.traverse(0, EVALUATE, strategy_sum)
+def _best_actions(
+    level: Level, below: Level, own: Array, weighted_values: Array, n_actions: int
+) -> Array:
+    """For each of a seat's edges (`own`), whether it is its information state's best action."""
+    if not own.any():
+        return own[own]
+    info_states, actions = level.info_states[below.parents[own]], below.actions[own]
+    edges = info_states * n_actions + actions
+    size = len(level.views) * n_actions
+    total = np.bincount(edges, weighted_values, size)
+    total[np.bincount(edges, minlength=size) == 0] = -np.inf
+    best = total.reshape(-1, n_actions).argmax(axis=1)
+    return actions == best[info_states]

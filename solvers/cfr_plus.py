@@ -16,8 +16,8 @@ import numpy as np
 from ..common.files import atomic_write
 from ..common.typing import Array
 from ..engine.rules import Rules, RulesLike, load_rules
-from .best_response import PublicTreeTraversal, Responses
 from .public_tree import PublicTree
+from .public_tree_traversal import PublicTreeTraversal, Responses
 from .traversal import LEARN, RESPOND
 
 STATE_VERSION = 1

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ...common.files import cache_folder
 from ...engine.rules import Rules, solved_rules
-from ...solvers.best_response import Responses
 from ...solvers.cfr_plus import CFRPlusSolver
+from ...solvers.public_tree_traversal import Responses
 from ..checkpoints import WEIGHTS, CheckpointError, write_checkpoint
 from ..checkpoints.schema import CheckpointCard, NetworkCard, Solution
 

@@ -18,8 +18,9 @@ from german_whist.engine.enumerate_deals import all_deals, count_deals
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.action_probabilities import strategy_of
 from german_whist.evaluation.exploitability.exact import agent_on_deck, measure_exploitability
-from german_whist.solvers.best_response import PublicTreeTraversal
-from german_whist.solvers.game_tree import GameTree, best_response_value, strategy_value
+from german_whist.solvers.best_response import best_response_value, strategy_value
+from german_whist.solvers.game_tree import GameTree
+from german_whist.solvers.public_tree_traversal import PublicTreeTraversal
 
 DECK = "2x4-h2"
 SMALL: dict[str, Any] = {"name": "small", "suits": 2, "ranks": 3, "hand": 2, "stock": 2}

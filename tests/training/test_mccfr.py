@@ -14,8 +14,8 @@ from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.exact import measure_exploitability
-from german_whist.solvers.best_response import PublicTreeTraversal
 from german_whist.solvers.external_sampling_mccfr import MCCFRState, run_iterations
+from german_whist.solvers.public_tree_traversal import PublicTreeTraversal
 from german_whist.solvers.traversal import LEARN
 from german_whist.training.algorithms.mccfr import MCCFR, MCCFRSettings
 
