@@ -49,7 +49,8 @@ from german_whist.training.presets import PRESETS, load_settings
 from german_whist.training.rollout.networks import MLP, load_layers, policy_layer_names
 from german_whist.training.settings import Settings
 
-from .belief import BeliefTask
+from .fit_belief import BeliefTask
+from .fit_value import ValueTask
 from .fitting import (
     Fit,
     FitConfig,
@@ -63,7 +64,6 @@ from .fitting import (
 from .recipe import Recipe, command_of
 from .search_targets import PolicyTask
 from .self_play import check_hands
-from .value import ValueTask
 from .workers import ROUND_SEED_STEP, HandsFile, Kind, Networks, make_player
 
 _N_GAMES: dict[Kind, int] = {"hands": 4096, "search_targets": 1024}

@@ -44,7 +44,8 @@ from german_whist.engine.play import row
 from german_whist.engine.rules import load_rules
 from german_whist.expert_iteration import pipeline
 from german_whist.expert_iteration import self_play as played_hands
-from german_whist.expert_iteration.belief import BeliefTask
+from german_whist.expert_iteration.fit_belief import BeliefTask
+from german_whist.expert_iteration.fit_value import ValueTask, lambda_returns
 from german_whist.expert_iteration.fitting import Fit, FitConfig, write_search_network
 from german_whist.expert_iteration.pipeline import policy_layers, run_expert_iteration
 from german_whist.expert_iteration.recipe import Recipe, load_recipe
@@ -56,7 +57,6 @@ from german_whist.expert_iteration.search_targets import (
     play_with_targets,
 )
 from german_whist.expert_iteration.self_play import PolicyPlayers, evaluate_network, torch_mlp
-from german_whist.expert_iteration.value import ValueTask, lambda_returns
 from german_whist.training.rollout.networks import MLP
 from support import suit_part
 

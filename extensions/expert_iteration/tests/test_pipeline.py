@@ -41,6 +41,7 @@ from german_whist.engine.endgame import value
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import View
 from german_whist.expert_iteration import fitting
+from german_whist.expert_iteration.fit_value import ValueTask
 from german_whist.expert_iteration.fitting import (
     Fit,
     FitConfig,
@@ -56,7 +57,6 @@ from german_whist.expert_iteration.pipeline import (
 from german_whist.expert_iteration.recipe import Recipe, command_of, load_recipe
 from german_whist.expert_iteration.search_targets import SearchPlayers, play_with_targets
 from german_whist.expert_iteration.self_play import PolicyPlayers
-from german_whist.expert_iteration.value import ValueTask
 from german_whist.expert_iteration.workers import (
     HandsFile,
     Networks,
