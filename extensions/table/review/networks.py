@@ -28,7 +28,7 @@ from german_whist.engine.game import Game
 from german_whist.engine.records import GameRecord
 from german_whist.engine.rules import Rules
 from german_whist.engine.sampling.determinizations import sample_determinizations
-from german_whist.training.rollout.critic import critic_values
+from german_whist.training.rollout.critic_values import critic_values
 
 from ..text import words
 from .analysis import WIN

@@ -19,7 +19,7 @@ from german_whist.engine.rules import load_rules
 from german_whist.solvers.public_tree import public_tree
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.settings import PPOSettings
-from german_whist.training.rollout.critic import critic_values
+from german_whist.training.rollout.critic_values import critic_values
 from german_whist.training.run_state import write_policy
 
 
