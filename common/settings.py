@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -27,6 +28,7 @@ from .typing import JsonObject
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
+_COMMENT_WIDTH = 86
 # Counts in names of files have twelve digits, so that they sort.
 _MAX_COUNT = 10**12 - 1
 NonNegativeInt = Annotated[int, Meta(ge=0, le=_MAX_COUNT)]
@@ -121,14 +123,18 @@ def list_settings(kind: type[CheckedSettings]) -> list[Setting]:
 
 
 def commented_yaml(settings: CheckedSettings) -> str:
-    """Resolved settings as YAML, each line commented with its description."""
+    """Resolved settings as YAML, each below a comment with its description."""
     about = {setting.name: setting.about for setting in list_settings(type(settings))}
-    lines = [
-        (f"{name}: {format_value(value)}", about[name])
+    parts = [
+        f"{_comment(about[name])}\n{name}: {format_value(value)}\n"
         for name, value in settings.as_mapping().items()
     ]
-    width = min(42, max(len(line) for line, _ in lines))
-    return "".join(f"{line:<{width}}  # {description}\n" for line, description in lines)
+    return "\n".join(parts)
+
+
+def _comment(text: str) -> str:
+    lines = textwrap.wrap(text, _COMMENT_WIDTH, break_on_hyphens=False)
+    return "\n".join(f"# {line}" for line in lines)
 
 
 def format_value(value: object) -> str:

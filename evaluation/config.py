@@ -25,27 +25,41 @@ LADDERS = PresetFiles("arena", "a ladder")
 
 
 class LadderConfig(CheckedSettings, frozen=True, kw_only=True):
-    """Settings of `german-whist ladder --config NAME`."""
+    """A ladder: the file that you give to `ladder` with `--config`."""
 
     agents: Annotated[Names, doc("Agents of the round robin.")] = ()
     rules: Annotated[
         str | JsonObject | None,
-        doc("A rule set; default: classic, or the rule set of the agents' checkpoints."),
+        doc(
+            "Rule set to play. By default it is the one that the agents were trained "
+            "on, or `classic`."
+        ),
     ] = None
-    hands: Annotated[EvenCount | None, doc("Hands of each pairing.")] = None
+    hands: Annotated[EvenCount | None, doc("Number of hands that each pair of agents plays.")] = (
+        None
+    )
     until: Annotated[
         Positive | None,
-        doc("Margin of error of the win rate (95 %) at which a pairing stops, in %."),
+        doc(
+            "A pairing stops when half of the win rate's 95 % interval is at most "
+            "this many percentage points."
+        ),
     ] = None
-    match: Annotated[PositiveInt | None, doc("Play matches to so many points.")] = None
-    best_of: Annotated[PositiveInt | None, doc("Play matches of the best of so many hands.")] = None
+    match: Annotated[
+        PositiveInt | None, doc("Play matches to this many points instead of single hands.")
+    ] = None
+    best_of: Annotated[
+        PositiveInt | None,
+        doc("Play matches of the best of this many hands instead of single hands."),
+    ] = None
     seed: Annotated[Seed | None, doc("Seed of the deals.")] = None
     key: Annotated[
         str | None,
-        doc("Seed of all other random numbers, in hexadecimal; default: from the seed."),
+        doc("Seed of all other random numbers, in hexadecimal. By default it follows from `seed`."),
     ] = None
     anchor: Annotated[
-        str | None, doc("Agent whose rating is set to 1000; default: the mean of all is.")
+        str | None,
+        doc("Agent whose rating is set to 1000. By default the mean of all agents is set to 1000."),
     ] = None
     title: Annotated[str, doc("Title of the report.")] = "Ladder"
     about: Annotated[str, doc("Text below the title.")] = ""

@@ -83,80 +83,145 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         for other in foreign_names
     }
 
-    trainer: Annotated[str, doc("Algorithm: a name, or `package.module:object`.")]
-    about: Annotated[str, doc("Purpose of the training, in a line.")] = ""
+    trainer: Annotated[
+        str,
+        doc("Training algorithm: the name of a trainer, or `package.module:object` for your own."),
+    ]
+    about: Annotated[str, doc("A one-line note that says what the training is for.")] = ""
     init: Annotated[
         str,
         doc(
-            "Checkpoint whose weights initialise the networks: a path, a run's folder, or a "
-            "bundled one: `champion` (of these rules), `champion-1`, `champion-2`."
+            "Checkpoint to start the networks from: a path, a run's folder, or a "
+            "bundled checkpoint. Bundled are `champion` (for the current rules), "
+            "`champion-1` and `champion-2`. Empty: start from random weights."
         ),
     ] = ""
     # Environment.
     rules: Annotated[
         Any,
-        doc("Rule set: name, YAML file, run or mapping; `ppo` and `mmd` take a list."),
+        doc(
+            "Rule set to train on: a name, a YAML file, a run's folder or a mapping. "
+            "`ppo` and `mmd` also take a list and train one network on all of its "
+            "rule sets."
+        ),
     ] = "classic"
     reward: Annotated[
         str,
-        doc("Reward of an episode: `win` (±1), `margin`, `tricks`, or the rules' own `points`."),
+        doc(
+            "What the reward measures: `win` pays +1 or −1, `margin` the difference "
+            "in counting tricks, `tricks` 1 for each counting trick, and `points` "
+            "what the rule set pays."
+        ),
     ] = "win"
     horizon: Annotated[
         str,
         doc(
-            "End of an episode: `foreplay` pays the exact value of the endgame at its start; "
-            "`hand` plays the endgame; `auto` is `foreplay` where endgames are solved exactly; "
-            "`match` plays matches to 25 points, each counted as one hand."
+            "When an episode ends. `foreplay` ends it when the stock is empty and "
+            "pays the exact value of the endgame. `hand` plays the endgame too. "
+            "`auto` is `foreplay` in rule sets whose endgames can be solved exactly, "
+            "and `hand` in the others. `match` plays a match to 25 points, which "
+            "counts as one hand."
         ),
     ] = "foreplay"
-    suit_order: Annotated[str, doc("Order of suits in observations: `trump-first` or `raw`.")] = (
-        "trump-first"
-    )
+    suit_order: Annotated[
+        str,
+        doc(
+            "Order of suits in observations and actions: `trump-first` puts trumps "
+            "first, `raw` keeps the order clubs, diamonds, hearts, spades."
+        ),
+    ] = "trump-first"
     # Budget and seed.
     decisions: Annotated[
         PositiveInt,
-        doc("Budget in decisions of the learner; self-play counts both seats."),
+        doc(
+            "Length of the training, counted in decisions of the learner. In "
+            "self-play, the decisions of both seats count."
+        ),
     ] = 18_000_000
     max_minutes: Annotated[
-        float, doc("Time limit in minutes, beside the budget; 0: none.", ge=0, le=_MOST_MINUTES)
+        float,
+        doc(
+            "Time limit in minutes. The run ends at this limit or after `decisions`, "
+            "whichever comes first. 0: no time limit.",
+            ge=0,
+            le=_MOST_MINUTES,
+        ),
     ] = 0.0
     patience: Annotated[
         NonNegativeInt,
-        doc("Evaluations in a row without improvement before the run stops; 0: never."),
+        doc(
+            "Stop the run after this many evaluations in a row without an "
+            "improvement against the first of `eval_opponents`. 0: never stop early."
+        ),
     ] = 0
     seed: Annotated[Seed, doc("Random seed.")] = 1
     # Evaluation and checkpoints.
-    eval_every: Annotated[PositiveInt, doc("Decisions between evaluated checkpoints.")] = 3_000_000
+    eval_every: Annotated[
+        PositiveInt,
+        doc("Number of decisions between two checkpoints. Every checkpoint is evaluated."),
+    ] = 3_000_000
     save_every: Annotated[
-        PositiveInt, doc("Decisions between saved states, from which `--resume` continues.")
+        PositiveInt,
+        doc(
+            "Number of decisions between two saves of the training state, from which "
+            "`--resume` continues."
+        ),
     ] = 1_000_000
     eval_opponents: Annotated[
-        Names, doc("Opponents of each evaluation, beside the run's earlier checkpoints.")
+        Names,
+        doc(
+            "Agents that every checkpoint is evaluated against. It is also evaluated "
+            "against earlier checkpoints of the run."
+        ),
     ] = ("threshold",)
-    final_eval_opponents: Annotated[Names, doc("Further opponents of the last checkpoint.")] = ()
-    eval_hands: Annotated[EvenCount, doc("Hands against each opponent in an evaluation.")] = 2_000
+    final_eval_opponents: Annotated[
+        Names,
+        doc(
+            "Agents that only the last checkpoint is evaluated against, in addition "
+            "to `eval_opponents`."
+        ),
+    ] = ()
+    eval_hands: Annotated[
+        EvenCount, doc("Number of hands that an evaluation plays against each opponent.")
+    ] = 2_000
     final_eval_hands: Annotated[
-        EvenCount, doc("Hands against each opponent in the final evaluation.")
+        EvenCount,
+        doc(
+            "Number of hands that the evaluation of the last checkpoint plays "
+            "against each opponent."
+        ),
     ] = 10_000
     eval_mode: Annotated[
         Literal["async", "sync"],
-        doc("`async` evaluates in a process beside the training, `sync` between iterations."),
+        doc(
+            "`async` evaluates in a second process while the training goes on. "
+            "`sync` pauses the training for each evaluation."
+        ),
     ] = "async"
     callbacks: Annotated[
         Names,
-        doc("Callbacks: `package.module:object`, or names of entry points."),
+        doc(
+            "Callbacks to run during the training, each as `package.module:object` "
+            "or as the name of an entry point."
+        ),
     ] = ()
     # Machine.
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
-        doc("Device of torch; `ppo` and `mmd` also play their games there."),
+        doc(
+            "Device that torch computes on. `ppo` and `mmd` also play their games on "
+            "this device. `auto` takes a GPU if there is one."
+        ),
     ] = "auto"
     threads: Annotated[
-        int, doc("Threads of torch; 0: one for each core.", ge=0, le=MAX_THREADS)
+        int, doc("Number of threads that torch uses. 0: one thread per core.", ge=0, le=MAX_THREADS)
     ] = 0
     precision: Annotated[
         Literal["float32", "mixed"],
-        doc("`mixed` multiplies matrices in bfloat16 where there are instructions for it."),
+        doc(
+            "Number format of matrix products. `mixed` uses bfloat16 if the "
+            "processor has instructions for it, and float32 otherwise."
+        ),
     ] = "float32"
 
     def __post_init__(self) -> None:

@@ -52,6 +52,9 @@ from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Range, Sweep
 from german_whist.training.settings import Settings
 
+DOCS = Path(__file__).resolve().parents[1]
+MADE = "This page is generated from the code by `make docs`."
+
 ENVIRONMENTS = {
     "PettingZoo: german_whist_v0": german_whist_v0,
     "Gymnasium: GermanWhist-v0": GermanWhistEnv,
@@ -203,10 +206,13 @@ _PLAYERS = ("me", "opponent", "left", "right", "dummy")
 def _settings_page() -> str:
     parts = [
         "# Settings",
-        "Made from the code by `make docs`. `german-whist train PRESET --show` prints the settings "
-        "of a preset with their values. A setting without a default is required. Ranges stand in "
-        "italics: *≥ 1*, *in [0, 1]*, *> 0*.",
-        f"## Every trainer\n\n{settings_table(Settings)}",
+        "This page lists every setting that you can give to `german-whist train` as `key=value` "
+        "or write into a YAML file. To see the settings of a preset with their values, run "
+        "`german-whist train PRESET --show`. A setting without a default is required. The allowed "
+        "range of a number is in italics: *≥ 1*, *in [0, 1]*, *> 0*.",
+        MADE,
+        "## Every trainer\n\nThese settings are the same for every trainer.\n\n"
+        f"{settings_table(Settings)}",
     ]
     trainers = own_settings()
     for name, kind in trainers.items():
@@ -215,8 +221,8 @@ def _settings_page() -> str:
         inherited = next((name for name, other in trainers.items() if other is base), None)
         if inherited:
             parts.append(
-                f"All settings of [`trainer: {inherited}`](#trainer-{inherited}). New, or with "
-                "another default:"
+                f"This trainer has all settings of [`{inherited}`](#trainer-{inherited}). The "
+                "settings below are new or have another default."
             )
         parts.append(settings_table(kind, base))
     for title, kind in FILES.items():
@@ -280,8 +286,9 @@ def commands_page(title: str, commands: Iterable[str]) -> str:
     }
     parts = [
         f"# {title}",
-        "Made from the code by `make docs`; a command's `--help` prints the same. Every "
-        "command takes `--debug`, which shows the traceback of every error.",
+        "This page shows what each command does, and all of its arguments. `--help` prints the "
+        "same. Every command also has the option `--debug`, which shows the traceback of an error.",
+        MADE,
         ", ".join(f"[`{name}`](#{name})" for name in parsers) if len(parsers) > 1 else "",
     ]
     for name, table in tables.items():
@@ -319,7 +326,6 @@ def _arguments(parser: argparse.ArgumentParser) -> dict[str, str]:
     return rows
 
 
-DOCS = Path(__file__).resolve().parents[1]
 _TABLE = re.compile(r"(<!-- table ([\w-]+) -->\n\n).*?(\n\n<!-- end of table -->)", re.DOTALL)
 
 

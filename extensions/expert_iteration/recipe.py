@@ -34,57 +34,70 @@ RECIPES = PresetFiles(Path(__file__).parent / "configs" / "recipe", "a recipe")
 
 _PATHS = ("train", "policy", "value_init", "belief_init")
 
-_Epochs = Annotated[Positive, doc("Passes over the hands.")]
+_Epochs = Annotated[Positive, doc("How many times each hand is used for training.")]
 _Rate = Annotated[
-    Positive, doc("Peak learning rate: 200 steps of warm-up, then half a cosine to 0.")
+    Positive,
+    doc(
+        "Highest learning rate. The rate rises for 200 steps and then falls to 0 "
+        "along half a cosine."
+    ),
 ]
-_Layers = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
+_Layers = Annotated[LayerSizes, doc("Number of units in each hidden layer.")]
 
 
 class Recipe(CheckedSettings, frozen=True, kw_only=True):
-    """Settings of expert iteration."""
+    """A recipe: which networks are trained, on how many hands, with which search."""
 
-    about: Annotated[str, doc("Purpose of the recipe, in a line.")] = ""
-    rules: Annotated[str, doc("Rule set: its name, or a YAML file.")] = "classic"
+    about: Annotated[str, doc("A one-line note that says what the recipe is for.")] = ""
+    rules: Annotated[str, doc("Rule set: a name, or a YAML file.")] = "classic"
     train: Annotated[
         str,
         doc(
-            "Training of the first policy: a preset of `train` or a YAML file; empty: `policy` is "
-            "used."
+            "How to train the first policy: a preset of `train`, or a YAML file. "
+            "Empty: start from `policy`."
         ),
     ] = ""
     policy: Annotated[
         str,
         doc(
-            "Checkpoint of the first policy, if none is trained: a path, a run's folder, or a "
-            "bundled one: `champion` (of these rules), `champion-1`, `champion-2`."
+            "Checkpoint of the first policy if `train` is empty: a path, a run's "
+            "folder, or a bundled checkpoint. Bundled are `champion` (for the "
+            "current rules), `champion-1` and `champion-2`."
         ),
     ] = CHAMPION
     seed: Annotated[int, doc("Random seed.", ge=0, le=2**62)] = 1
     hands: Annotated[
         NonNegativeInt,
         doc(
-            "Hands of self-play for the value and belief networks; 0: these learn from the hands "
-            "with search targets, starting from the bundled networks unless others are named."
+            "Number of self-play hands for the value and belief networks. 0: both "
+            "networks learn from the hands with search targets. They then start from "
+            "the bundled networks unless you name others."
         ),
     ] = 4_000_000
     epsilon: Annotated[
-        float, doc("Probability of a uniformly random card in self-play.", ge=0, lt=1)
+        float,
+        doc("Probability that a self-play decision is a uniformly random legal card.", ge=0, lt=1),
     ] = 0.06
     determinizations: Annotated[
         NonNegativeInt,
         doc(
-            "Determinizations of the expert, a `thinker` with these networks; 0: one-trick "
-            "lookahead in the true deal, with both hands open."
+            "Number of determinizations that the expert searches; the expert is a "
+            "`thinker` with these networks. 0: the expert looks one trick ahead in "
+            "the true deal, with both hands open."
         ),
     ] = 0
-    value_init: Annotated[str, doc("Value network to start from; empty: a new one.")] = ""
-    belief_init: Annotated[str, doc("Belief network to start from; empty: a new one.")] = ""
+    value_init: Annotated[
+        str, doc("Path of the value network to start from. Empty: a new network.")
+    ] = ""
+    belief_init: Annotated[
+        str, doc("Path of the belief network to start from. Empty: a new network.")
+    ] = ""
     value_hidden_sizes: _Layers = (256, 64)
     value_epochs: _Epochs = 2.0
     value_learning_rate: _Rate = 0.001
     td_lambda: Annotated[
-        Fraction, doc("λ of the value targets: λ-returns over the network's own predictions.")
+        Fraction,
+        doc("λ of the value targets, which are λ-returns over the network's own predictions."),
     ] = 0.8
     belief_hidden_sizes: _Layers = (256, 128)
     belief_epochs: _Epochs = 0.4
@@ -92,15 +105,15 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
     target_hands: Annotated[
         tuple[PositiveInt, ...],
         doc(
-            "Hands with search targets, one number for each round; the policy of a round plays "
-            "the next.",
+            "Number of hands with search targets, one number per round. The policy "
+            "of each round plays the hands of the next round.",
             min_length=1,
         ),
     ] = (1_000_000,)
     policy_epochs: _Epochs = 2.0
     policy_learning_rate: _Rate = 0.0003
     kl_coef: Annotated[
-        Positive, doc("Coefficient of KL(policy ‖ previous policy), in units of the reward.")
+        Positive, doc("Weight of the penalty KL(policy ‖ previous policy), in units of the reward.")
     ] = 0.01
 
     def __post_init__(self) -> None:

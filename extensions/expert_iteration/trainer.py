@@ -44,7 +44,7 @@ _NETWORKS = (_POLICY, _VALUE, _BELIEF)
 
 
 class ExpertIterationSettings(Settings, frozen=True, kw_only=True):
-    """Expert iteration: a training of another trainer, then rounds of search until the budget."""
+    """Expert iteration: another trainer makes a first policy, and rounds of search improve it."""
 
     fixed: ClassVar[tuple[str, ...]] = (*_OF_THE_RUN[:-2], "trainer", "policy", "recipe")
 
@@ -59,13 +59,13 @@ class ExpertIterationSettings(Settings, frozen=True, kw_only=True):
     recipe: Annotated[
         JsonObject,
         doc(
-            "Settings of a recipe for hands and networks. The last number of its `target_hands` is "
-            "that of all further rounds."
+            "Settings of a recipe: hands and networks. Rounds beyond the list of "
+            "`target_hands` use its last number."
         ),
     ] = msgspec.field(default_factory=JsonObject)
     callbacks: Annotated[
         tuple[str, ...],
-        doc("Callbacks; `each-round` evaluates the first policy and that of each round."),
+        doc("Callbacks. `each-round` evaluates the first policy and the policy of every round."),
     ] = ("each-round",)
 
     def __post_init__(self) -> None:

@@ -35,27 +35,27 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "play": {
-        "rules": "list the rule sets, or explain one in words",
+        "rules": "list the rule sets, or explain one",
     },
     "learn": {
         "train": "train an agent by self-play",
         "sweep": "search for hyperparameters",
         "compare": "compare runs: settings, learning curves, strength",
-        "export": "write a checkpoint as ONNX",
-        "dataset": "write hands of agents as data to learn from",
+        "export": "write a checkpoint as an ONNX file or a shareable folder",
+        "dataset": "let agents play hands and store them as training data",
     },
     "measure": {
-        "agents": "list the agents by name",
-        "evaluate": "evaluate an agent against others",
-        "ladder": "rate agents by a round-robin tournament",
-        "benchmark": "compare algorithms on several games and seeds",
+        "agents": "list the agents and their parameters",
+        "evaluate": "measure an agent against others",
+        "ladder": "rate agents in a round-robin tournament",
+        "benchmark": "compare algorithms on several rule sets and seeds",
     },
     "set up": {
-        "compile": "compile everything for this machine now",
+        "compile": "compile everything now, so that nothing compiles later",
         "completion": "print completion for bash, zsh or fish",
     },
     "research": {
-        "endgame": "solve an endgame with both hands known, card by card",
+        "endgame": "solve an endgame with both hands known",
         "tablebase": "build, verify or describe the endgame tablebase",
         "solve": "compute an equilibrium of a small deck",
         "exploitability": "compute an agent's exact exploitability on a small deck",

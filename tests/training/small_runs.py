@@ -36,7 +36,7 @@ def interrupted_when(reached: Callable[[TrainingRun], bool]) -> ConsoleLog:
 
 
 def collect(trainer: PPO) -> RolloutBuffer:
-    """A rollout of a whole iteration, from which nothing is learnt."""
+    """A rollout of a whole iteration, from which nothing is learned."""
     collector = trainer.collector
     collector.collect(trainer.network, collector.n_steps, trainer.rng)
     return collector.buffer

@@ -129,7 +129,7 @@ def test_example_settings_are_shown_and_checked(capsys: pytest.CaptureFixture[st
     assert main(["train", TRAINER, "--show"]) == 0
     output = capsys.readouterr().out
     assert "# Learning rate of SGD." in output
-    assert "# Algorithm: a name" in output
+    assert "# Training algorithm: the name" in output
     assert yaml.safe_load(output)["learning_rate"] == 0.5
     for word, wrong in (
         ("learnin_rate=1", "'learnin_rate' is not a setting of the reinforce:Reinforce trainer"),

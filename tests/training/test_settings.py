@@ -102,12 +102,12 @@ def test_resumed_run_cannot_change_fixed_settings() -> None:
         ("eval_hands=101", "eval_hands is 101: .* an even number of"),
         ("seed=9223372036854775808", "seed is 9223372036854775808: .* at most"),
         ("opponents=[threshold]", "'opponents' is not a setting of the ppo trainer"),
-        ("learning_rate=0", "nothing is learnt"),
-        ("sb3 learning_rate=0", "nothing would be learnt"),
+        ("learning_rate=0", "nothing is learned"),
+        ("sb3 learning_rate=0", "nothing would be learned"),
         ("sb3 opponents=[] pool_size=0", "opponents is empty, and pool_size is 0"),
         ("sb3 opponents=[] pool_every=1e9", "opponents is empty: a policy joins"),
-        ("sb3 n_envs=1 n_steps=1", "a single decision cannot be learnt from"),
-        ("n_envs=1 n_steps=1", "a single decision, and nothing is learnt"),
+        ("sb3 n_envs=1 n_steps=1", "a single decision cannot be learned from"),
+        ("n_envs=1 n_steps=1", "a single decision, and nothing is learned"),
         ("trainer=nfsp batch_size=1e8", "100,000,000, and replay_size 50,000: give a batch"),
         ("trainer=nfsp batch_size=9 reservoir_size=8", "batch_size is 9, and reservoir_size 8"),
         (
@@ -167,7 +167,7 @@ def test_error_names_the_file_only_if_it_is_wrong(tmp_path: Path) -> None:
         (["trainer=cfr"], "'cfr' is not a trainer; did you mean 'mccfr'"),
         (["trainer=mmd", "clip_range=0.3"], "clip_range is 0.3: mmd uses step_size"),
         (["trainer=mmd", "step_size=0"], "step_size is 0.0: it has to be a number of more than 0"),
-        (["trainer=nfsp", "anticipatory=0"], "no best response plays, so nothing is learnt"),
+        (["trainer=nfsp", "anticipatory=0"], "no best response plays, so nothing is learned"),
         (["trainer=nfsp", "precision=mixed"], "nfsp learns in float32 alone"),
         (["trainer=nfsp", "rules=quick,classic"], "the trainer nfsp takes one rule set"),
     ],
@@ -229,9 +229,12 @@ def test_show_prints_settings_with_descriptions(capsys: pytest.CaptureFixture[st
     assert main(["train", "quick", "--show"]) == 0
     output = capsys.readouterr().out
     assert settings_from(yaml.safe_load(output)) == load_settings("quick")
-    for each in list_settings(PPOSettings):
-        line = next(line for line in output.splitlines() if line.startswith(f"{each.name}: "))
-        assert line.endswith(f"  # {each.about}")
+    parts = [part.splitlines() for part in output.split("\n\n")]
+    comments = {
+        value.partition(":")[0]: " ".join(line.removeprefix("# ") for line in comment)
+        for *comment, value in parts
+    }
+    assert comments == {each.name: each.about for each in list_settings(PPOSettings)}
     assert main(["train", "--list"]) == 0
     assert "quick" in capsys.readouterr().out
 

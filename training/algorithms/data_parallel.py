@@ -133,7 +133,7 @@ def _share(settings: PPOSettings, world_size: int) -> PPOSettings:
         raise ValueError(
             f"n_envs is {settings.n_envs} and n_steps is {settings.n_steps}: each of "
             f"{world_size} processes plays a single decision in an iteration, and "
-            "nothing is learnt from it; raise one of them"
+            "nothing is learned from it; raise one of them"
         )
     return msgspec.structs.replace(
         settings,

@@ -19,7 +19,7 @@ _FIT = "2x4-h2, 2x5-h3, 3x4-h4 and 2x5-h2 are small enough"
 
 
 class MCCFRSettings(Settings, frozen=True, kw_only=True):
-    """Monte Carlo counterfactual regret minimisation (MCCFR) in a table: for small decks."""
+    """Monte Carlo counterfactual regret minimization (MCCFR) in a table, for small decks."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         "trainer",
@@ -33,19 +33,22 @@ class MCCFRSettings(Settings, frozen=True, kw_only=True):
     )
 
     trainer: str = "mccfr"
-    rules: Annotated[Any, doc("Rule set with a small deck: name, YAML file, run or mapping.")] = (
-        "2x4-h2"
-    )
+    rules: Annotated[
+        Any, doc("Rule set with a small deck: a name, a YAML file, a run's folder or a mapping.")
+    ] = "2x4-h2"
     averaging: Annotated[
         float,
         doc(
-            "Exponent of the iteration in weights of regrets and average; 0: uniform, 1: linear.",
+            "Hand number t has the weight t to the power of `averaging` in the "
+            "regrets and in the average policy. 0 weights all hands equally, 1 is "
+            "linear CFR.",
             ge=0,
             le=2,
         ),
     ] = 2.0
     iteration: Annotated[
-        PositiveInt, doc("Decisions in an iteration, after which metrics are logged.")
+        PositiveInt,
+        doc("Number of decisions in an iteration. Metrics are logged after each iteration."),
     ] = 10_000
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ _BUILT_IN = {
     "mccfr": (
         "mccfr:MCCFR",
         "mccfr:MCCFRSettings",
-        "regret minimisation in a table, on small decks",
+        "regret minimization in a table, on small decks",
     ),
     "sb3": ("sb3:SB3Trainer", "settings:SB3Settings", "MaskablePPO of sb3-contrib"),
 }

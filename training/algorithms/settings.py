@@ -25,39 +25,45 @@ from ..settings import Settings
 _BatchSize = Annotated[
     int,
     doc(
-        "Minibatch size in decisions; advantages are normalised within it (not in `mmd`).",
+        "Number of decisions in a minibatch. Advantages are normalized within "
+        "each minibatch, except in `mmd`.",
         ge=2,
         le=10**12 - 1,
     ),
 ]
 _ClipRange = Annotated[
-    Positive, doc("Clipping range of the probability ratio (PPO's ε); not used by `mmd`.")
+    Positive, doc("Clipping range ε of the probability ratio in PPO. `mmd` does not use it.")
 ]
-_Gamma = Annotated[float, doc("Discount factor, for each decision.", gt=0, le=1)]
-_GAELambda = Annotated[Fraction, doc("λ of generalised advantage estimation (GAE).")]
-_NEpochs = Annotated[PositiveInt, doc("Passes over the data of an iteration.")]
+_Gamma = Annotated[float, doc("Discount factor γ, applied once per decision.", gt=0, le=1)]
+_GAELambda = Annotated[Fraction, doc("λ of generalized advantage estimation (GAE).")]
+_NEpochs = Annotated[
+    PositiveInt, doc("How many times each iteration's decisions are used for gradient steps.")
+]
 _MaxGradNorm = Annotated[
-    Positive, doc("Maximum norm of the gradient; larger ones are scaled down.")
+    Positive, doc("Largest allowed norm of the gradient. A larger gradient is scaled down to it.")
 ]
-_RewardScale = Annotated[float, doc("Divisor of rewards.", ge=1e-6, le=1e6)]
-_HiddenSizes = Annotated[LayerSizes, doc("Widths of the hidden layers.")]
+_RewardScale = Annotated[
+    float, doc("Rewards are divided by this number before learning.", ge=1e-6, le=1e6)
+]
+_HiddenSizes = Annotated[LayerSizes, doc("Number of units in each hidden layer.")]
 _Network = Annotated[
     str,
     doc(
-        "Custom network: a torch module, `package.module:Class` or `file.py:Class`; empty: "
-        "an MLP with `hidden_sizes`."
+        "Class of your own network, a torch module: `package.module:Class` or "
+        "`file.py:Class`. Empty: a multilayer perceptron (MLP) with "
+        "`hidden_sizes`."
     ),
 ]
 _NetworkOptions = Annotated[
-    dict[str, Any], doc("Keyword arguments of the class that `network` names.")
+    dict[str, Any], doc("Keyword arguments for the class that `network` names.")
 ]
-_LearningRate = Annotated[NonNegative, doc("Learning rate of Adam at the start.")]
-_VfCoef = Annotated[NonNegative, doc("Coefficient of the value loss.")]
-_EntCoef = Annotated[NonNegative, doc("Coefficient of the entropy bonus at the start.")]
+_LearningRate = Annotated[NonNegative, doc("Learning rate of Adam at the start of the training.")]
+_VfCoef = Annotated[NonNegative, doc("Weight of the value loss in the total loss.")]
+_EntCoef = Annotated[NonNegative, doc("Weight of the entropy bonus at the start of the training.")]
 
 
 class PPOSettings(Settings, frozen=True, kw_only=True):
-    """Proximal policy optimisation by self-play; both seats learn."""
+    """Proximal policy optimization (PPO) by self-play, from the decisions of both seats."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *Settings.fixed,
@@ -77,59 +83,92 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     network_options: _NetworkOptions = msgspec.field(default_factory=dict)
     card_ranks: Annotated[
         CardRanks,
-        doc("Ranks in the network's input: `relative` to the cards in play, or `absolute`."),
+        doc(
+            "How the network sees ranks. `relative` counts a card's rank among the "
+            "cards still in play. `absolute` keeps the printed rank."
+        ),
     ] = "relative"
     critic: Annotated[
         Critic,
-        doc("Critic: `oracle` sees all cards, `separate` the actor's input, `shared` its layers."),
+        doc(
+            "What the critic sees. `oracle` sees all cards, hidden ones too. "
+            "`separate` sees what the actor sees, with layers of its own. `shared` "
+            "also shares the actor's hidden layers."
+        ),
     ] = "oracle"
     reward_scale: Annotated[
         float,
         doc(
-            "Divisor of rewards; ent_coef, and step_size of mmd, are in units of the quotient. "
-            "0: 0.4 of the largest reward of an episode, at least 1.",
+            "Rewards are divided by this number before learning, so `ent_coef` and "
+            "the `step_size` of `mmd` apply to the divided rewards. 0: use 0.4 times "
+            "the largest possible reward of an episode, and at least 1.",
             ge=0,
             le=1e6,
         ),
     ] = 0.0
     # Rollouts.
-    n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 4096
+    n_envs: Annotated[PositiveInt, doc("Number of games played side by side.")] = 4096
     n_steps: Annotated[
-        NonNegativeInt, doc("Decisions of each game in an iteration; 0: one whole episode.")
+        NonNegativeInt,
+        doc(
+            "Number of decisions that an iteration collects from each game. 0: as "
+            "many as the longest episode has."
+        ),
     ] = 0
-    # Optimisation.
+    # Optimization.
     n_epochs: _NEpochs = 1
     batch_size: _BatchSize = 4096
     learning_rate: _LearningRate = 1e-3
     learning_rate_end: Annotated[
-        NonNegative, doc("Learning rate at the end; linear in between.")
+        NonNegative,
+        doc(
+            "Learning rate at the end of the training. The rate changes linearly "
+            "from `learning_rate`."
+        ),
     ] = 0.0
     clip_range: _ClipRange = 0.2
     gamma: _Gamma = 1.0
     gae_lambda: _GAELambda = 0.6
     ent_coef: _EntCoef = 0.05
-    ent_coef_end: Annotated[NonNegative, doc("Coefficient of the entropy bonus at the end.")] = 0.05
+    ent_coef_end: Annotated[
+        NonNegative,
+        doc(
+            "Weight of the entropy bonus at the end of the training. The weight "
+            "changes linearly from `ent_coef`."
+        ),
+    ] = 0.05
     vf_coef: _VfCoef = 0.5
     max_grad_norm: _MaxGradNorm = 0.5
     critic_warmup: Annotated[
         float,
         doc(
-            "Fraction of the budget, from the start, in which only the critic is trained.",
+            "Part of the budget, at the start, that trains only the critic: 0.1 "
+            "means the first tenth.",
             ge=0,
             lt=1,
         ),
     ] = 0.0
     critic_lr_scale: Annotated[
         Positive,
-        doc("Learning rate of a critic with its own layers, relative to the policy's."),
+        doc(
+            "Learning rate of the critic, as a multiple of the policy's. It needs a "
+            "critic with its own layers."
+        ),
     ] = 1.0
     ema_decay: Annotated[
         float,
-        doc("Decay of the EMA of weights, for each step; the EMA policy is the agent.", ge=0, lt=1),
+        doc(
+            "Decay of the exponential moving average (EMA) of the weights, applied "
+            "at each gradient step. Checkpoints hold the averaged policy.",
+            ge=0,
+            lt=1,
+        ),
     ] = 0.99
     kl_coef: Annotated[
         NonNegative,
-        doc("Coefficient of KL(policy ‖ EMA policy) in the loss; not used by `mmd`."),
+        doc(
+            "Weight of the penalty KL(policy ‖ averaged policy) in the loss. `mmd` does not use it."
+        ),
     ] = 0.0
 
     def __post_init__(self) -> None:
@@ -146,7 +185,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
                 "critic=separate, or critic=oracle for hidden cards as a second input"
             )
         if not self.learning_rate and not self.learning_rate_end:
-            raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
+            raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learned")
         if self.n_envs < len(self.all_options):
             raise SettingsError(
                 f"n_envs is {self.n_envs}: each of {len(self.all_options)} rule sets needs a game"
@@ -154,7 +193,7 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         if self.iteration < 2:
             raise SettingsError(
                 f"n_envs is {self.n_envs} and n_steps is {self.n_steps}: an iteration has a single "
-                "decision, and nothing is learnt from it; raise one of them"
+                "decision, and nothing is learned from it; raise one of them"
             )
 
     @property
@@ -173,18 +212,25 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
 
 class MMDSettings(PPOSettings, frozen=True, kw_only=True):
-    """Magnetic mirror descent: PPO with KL penalties in place of the clipped ratio."""
+    """Magnetic mirror descent (MMD): PPO with KL penalties instead of the clipped ratio."""
 
     trainer: str = "mmd"
     step_size: Annotated[
         Positive,
-        doc("Step size of mirror descent (η): larger moves the policy further."),
+        doc(
+            "Step size η of mirror descent. A larger step moves the policy further "
+            "in each iteration."
+        ),
     ] = 5.0
     # The entropy bonus equals a KL penalty towards a uniform magnet; its weight is the temperature.
     ent_coef: _EntCoef = 0.05
-    ent_coef_end: Annotated[NonNegative, doc("Coefficient of the entropy bonus at the end.")] = (
-        0.005
-    )
+    ent_coef_end: Annotated[
+        NonNegative,
+        doc(
+            "Weight of the entropy bonus at the end of the training. The weight "
+            "changes linearly from `ent_coef`."
+        ),
+    ] = 0.005
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -198,7 +244,7 @@ class MMDSettings(PPOSettings, frozen=True, kw_only=True):
 
 
 class NFSPSettings(Settings, frozen=True, kw_only=True):
-    """Neural fictitious self-play: Q-learning best response and average policy."""
+    """Neural fictitious self-play (NFSP): a best response by Q-learning, and an average policy."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *(name for name in Settings.fixed if name != "n_steps"),
@@ -213,35 +259,43 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
     hidden_sizes: _HiddenSizes = (256, 256)
     network: _Network = ""
     network_options: _NetworkOptions = msgspec.field(default_factory=dict)
-    n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 256
+    n_envs: Annotated[PositiveInt, doc("Number of games played side by side.")] = 256
     anticipatory: Annotated[
         Fraction,
-        doc("Anticipatory parameter (η): probability that a seat plays its best response."),
+        doc(
+            "Anticipatory parameter η: the probability that a seat plays its best "
+            "response in an episode instead of its average policy."
+        ),
     ] = 0.1
     epsilon: Annotated[
-        Fraction, doc("Exploration rate of ε-greedy play at the start; 0 at the end.")
+        Fraction,
+        doc(
+            "Probability ε of a random card in ε-greedy play at the start. It falls "
+            "to 0 at the end of the training."
+        ),
     ] = 0.06
-    replay_size: Annotated[PositiveInt, doc("Capacity of the replay buffer, in transitions.")] = (
-        50_000
-    )
+    replay_size: Annotated[
+        PositiveInt, doc("Number of transitions that the replay buffer holds.")
+    ] = 50_000
     reservoir_size: Annotated[
-        PositiveInt, doc("Capacity of the reservoir buffer, in decisions.")
+        PositiveInt, doc("Number of decisions that the reservoir buffer holds.")
     ] = 200_000
     train_every: Annotated[
-        PositiveInt, doc("Decisions between gradient steps of both networks.")
+        PositiveInt,
+        doc("Number of decisions between two gradient steps. Each step updates both networks."),
     ] = 64
     target_update_every: Annotated[
-        PositiveInt, doc("Gradient steps between updates of the target network.")
+        PositiveInt, doc("Number of gradient steps between two updates of the target network.")
     ] = 300
-    batch_size: Annotated[PositiveInt, doc("Minibatch size.")] = 128
-    learning_rate: Annotated[Positive, doc("Learning rate of Adam, for both networks.")] = 1e-3
+    batch_size: Annotated[PositiveInt, doc("Number of samples in a minibatch.")] = 128
+    learning_rate: Annotated[Positive, doc("Learning rate of Adam for both networks.")] = 1e-3
     reward_scale: _RewardScale = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_network(self)
         if not self.anticipatory:
-            raise SettingsError("anticipatory is 0: no best response plays, so nothing is learnt")
+            raise SettingsError("anticipatory is 0: no best response plays, so nothing is learned")
         for name in ("replay_size", "reservoir_size"):
             if self.batch_size > getattr(self, name):
                 raise SettingsError(
@@ -253,34 +307,44 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 
 
 class SB3Settings(Settings, frozen=True, kw_only=True):
-    """MaskablePPO of sb3-contrib against a pool of earlier policies and fixed opponents."""
+    """MaskablePPO of sb3-contrib against fixed agents and earlier policies of the run."""
 
     fixed: ClassVar[tuple[str, ...]] = (*Settings.fixed, "reward_scale")
 
     trainer: str = "sb3"
     hidden_sizes: _HiddenSizes = (256, 256)
-    n_envs: Annotated[PositiveInt, doc("Games played in lockstep.")] = 256
-    n_steps: Annotated[PositiveInt, doc("Decisions of each game in an iteration.")] = 52
-    opponents: Annotated[Names, doc("Fixed opponents in the pool.")] = ("threshold", "random-exact")
+    n_envs: Annotated[PositiveInt, doc("Number of games played side by side.")] = 256
+    n_steps: Annotated[
+        PositiveInt, doc("Number of decisions that an iteration collects from each game.")
+    ] = 52
+    opponents: Annotated[
+        Names, doc("Agents that stay in the opponent pool for the whole training.")
+    ] = ("threshold", "random-exact")
     pool_size: Annotated[
-        NonNegativeInt, doc("Maximum number of earlier policies in the opponent pool.")
+        NonNegativeInt,
+        doc("Largest number of earlier policies of the learner in the opponent pool."),
     ] = 8
     pool_every: Annotated[
-        PositiveInt, doc("Decisions between additions of the current policy to the pool.")
+        PositiveInt,
+        doc("Number of decisions after which the current policy joins the opponent pool."),
     ] = 500_000
     pool_sampling: Annotated[
         Literal["uniform", "latest", "pfsp"],
-        doc("Draw of each episode's opponent: `pfsp` by the learner's win rate against it."),
+        doc(
+            "How each episode's opponent is drawn. `uniform` draws every member of "
+            "the pool equally often. `latest` always takes the newest policy. `pfsp` "
+            "prefers the opponents that beat the learner most often."
+        ),
     ] = "uniform"
     n_epochs: _NEpochs = 4
     batch_size: _BatchSize = 2048
     learning_rate: Annotated[
-        NonNegative, doc("Learning rate of Adam at the start; falls linearly to 0.")
+        NonNegative, doc("Learning rate of Adam at the start. It falls linearly to 0.")
     ] = 5e-4
     clip_range: _ClipRange = 0.2
     gamma: _Gamma = 1.0
     gae_lambda: _GAELambda = 0.95
-    ent_coef: Annotated[NonNegative, doc("Coefficient of the entropy bonus.")] = 0.02
+    ent_coef: Annotated[NonNegative, doc("Weight of the entropy bonus.")] = 0.02
     vf_coef: _VfCoef = 0.5
     max_grad_norm: _MaxGradNorm = 0.5
     reward_scale: _RewardScale = 1.0
@@ -288,9 +352,11 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.n_envs * self.n_steps < 2:
-            raise SettingsError("n_envs and n_steps are 1: a single decision cannot be learnt from")
+            raise SettingsError(
+                "n_envs and n_steps are 1: a single decision cannot be learned from"
+            )
         if not self.learning_rate:
-            raise SettingsError("learning_rate is 0: nothing would be learnt")
+            raise SettingsError("learning_rate is 0: nothing would be learned")
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: SB3 learns in float32 alone")
         self._check_pool_grows()

@@ -72,50 +72,57 @@ _LAST_OWN_STATUS = 127
 
 
 class Benchmark(CheckedSettings, frozen=True, kw_only=True):
-    """Settings of a benchmark."""
+    """A benchmark: algorithms, rule sets, budget and evaluation."""
 
-    about: Annotated[str, doc("Purpose of the benchmark, in a line.")] = ""
+    about: Annotated[str, doc("A one-line note that says what the benchmark is for.")] = ""
     algorithms: Annotated[
         dict[str, JsonObject],
         doc(
-            "Settings by the name of the algorithm, a trainer unless `trainer` names another, or "
-            "`cfr+` (which has none). `rules`, `seeds`, `decisions` and `eval_points` among them "
-            "replace those of the benchmark.",
+            "Algorithms to compare: a mapping from a name to settings. The name is "
+            "that of a trainer, unless the settings contain `trainer`. `cfr+` has no "
+            "settings. An algorithm may have its own `rules`, `seeds`, `decisions` "
+            "and `eval_points`, which replace those of the benchmark.",
             min_length=1,
         ),
     ]
-    rules: Annotated[Names, doc("Rule sets: small decks, or others.", min_length=1)]
+    rules: Annotated[Names, doc("Rule sets to run the algorithms on.", min_length=1)]
     seeds: Annotated[
         int,
         doc(
-            "Number of seeds (1, 2, …); an interval needs three. `cfr+` draws nothing and has one.",
+            "Number of seeds: 5 means seeds 1 to 5. At least three are needed for an "
+            "interval. `cfr+` is not random and runs once.",
             ge=3,
             le=10_000,
         ),
     ] = 5
     decisions: Annotated[
         PositiveInt,
-        doc("Budget of each run in decisions; of `cfr+` in visited information sets."),
+        doc("Budget of each run in decisions. For `cfr+` it counts visited information sets."),
     ] = 200_000
     eval_points: Annotated[
         int,
         doc(
-            "Number of evaluations of each run: after the budget, its half, its quarter and so on.",
+            "Number of evaluations of each run. They take place after the whole "
+            "budget, half of it, a quarter, and so on.",
             ge=1,
             le=30,
         ),
     ] = 5
     settings: Annotated[
-        JsonObject, doc("Settings of all trainings; `device` is by default `cpu`.")
+        JsonObject,
+        doc("Settings that all trainings share. Here `device` is `cpu` unless you set it."),
     ] = msgspec.field(default_factory=JsonObject)
     eval_opponents: Annotated[
         Names,
         doc(
-            "Opponents on rule sets whose exploitability is not computed. None: it is computed on "
-            "all, which takes long on large decks."
+            "Agents to play against on rule sets that are too large for "
+            "exploitability. An empty list computes the exploitability on every rule "
+            "set, which takes long on large decks."
         ),
     ] = ("threshold",)
-    eval_hands: Annotated[EvenCount, doc("Hands of an evaluation against each opponent.")] = 2_000
+    eval_hands: Annotated[
+        EvenCount, doc("Number of hands that an evaluation plays against each opponent.")
+    ] = 2_000
 
     def __post_init__(self) -> None:
         super().__post_init__()

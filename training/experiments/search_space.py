@@ -44,59 +44,75 @@ BUDGET = "decisions"
 
 
 class Range(CheckedSettings, frozen=True, kw_only=True):
-    """A number between two bounds."""
+    """A range of numbers to search."""
 
-    low: Annotated[float, doc("Lower bound.")]
-    high: Annotated[float, doc("Upper bound.")]
-    log: Annotated[bool, doc("Sample the logarithm uniformly.")] = False
-    step: Annotated[Positive | None, doc("Distance between two choices.")] = None
+    low: Annotated[float, doc("Smallest value.")]
+    high: Annotated[float, doc("Largest value.")]
+    log: Annotated[bool, doc("Draw values on a logarithmic scale.")] = False
+    step: Annotated[Positive | None, doc("Distance between two neighboring values.")] = None
 
 
 class Sweep(CheckedSettings, frozen=True, kw_only=True):
-    """Search space of a sweep, and the evaluation of its trials."""
+    """A sweep: the search space, and how trials are evaluated."""
 
     preset: Annotated[
-        str, doc("Preset that the trials start from, or the path of a file; empty: none.")
+        str,
+        doc(
+            "Preset that every trial starts from, or the path of a YAML file. Empty: "
+            "the trainer's defaults."
+        ),
     ] = "quick"
-    settings: Annotated[JsonObject, doc("Settings over it, the same in every trial.")] = (
-        msgspec.field(default_factory=JsonObject)
-    )
+    settings: Annotated[
+        JsonObject, doc("Settings that replace those of the preset in every trial.")
+    ] = msgspec.field(default_factory=JsonObject)
     space: Annotated[
         dict[str, Range | list[Any]],
-        doc("Settings to search: between `low` and `high`, or in a list.", min_length=1),
+        doc(
+            "Settings to search. Each has a range (`low` and `high`) or a list of values.",
+            min_length=1,
+        ),
     ]
     eval_opponents: Annotated[
         Names,
         doc(
-            "Opponents; the mean win rate against them is maximized. None: the exact "
-            "exploitability is minimized, on small decks."
+            "Agents to play against. The sweep maximizes the mean win rate against "
+            "them. An empty list minimizes the exact exploitability instead, which "
+            "needs a small deck."
         ),
     ] = ("threshold",)
     trials: Annotated[
-        PositiveInt, doc("Number of trials, those of other machines and earlier sessions included.")
+        PositiveInt,
+        doc("Total number of trials. Trials of other machines and of earlier sessions count."),
     ] = 20
     trial_seconds: Annotated[
         NonNegative,
         doc(
-            "Budget of a trial in seconds of processor time: its `decisions` are as many as fit, "
-            "by the speed of its first iterations. 0: `decisions` of the settings, in every trial."
+            "Processor time of a trial in seconds. The speed of the first iterations "
+            "decides how many `decisions` fit in. 0: every trial has the `decisions` "
+            "of the settings."
         ),
     ] = 0.0
     finalists: Annotated[
-        PositiveInt, doc("Number of best trials that are evaluated again, on fresh deals.")
+        PositiveInt,
+        doc("Number of trials, the best ones, that are evaluated again on fresh deals."),
     ] = 4
     final_eval_hands: Annotated[
-        EvenCount, doc("Hands against each opponent in the evaluation of a finalist.")
+        EvenCount, doc("Number of hands that a finalist plays against each opponent.")
     ] = 10_000
     sampler: Annotated[
-        Literal["TPE", "Random", "CmaEs", "QMC", "GP"], doc("Optuna's sampler by name.")
+        Literal["TPE", "Random", "CmaEs", "QMC", "GP"], doc("Name of the Optuna sampler.")
     ] = "TPE"
     pruner: Annotated[
-        Literal["Median", "Nop", "Hyperband", "SuccessiveHalving"], doc("Optuna's pruner by name.")
+        Literal["Median", "Nop", "Hyperband", "SuccessiveHalving"],
+        doc("Name of the Optuna pruner, which stops weak trials early."),
     ] = "Median"
     seed: Annotated[Seed, doc("Random seed of the sampler.")] = 0
     storage: Annotated[
-        str, doc("URL of a database, or path of a journal; empty: a journal in the folder.")
+        str,
+        doc(
+            "Where Optuna keeps the trials: the URL of a database, or the path of a "
+            "journal file. Empty: a journal file in the sweep's folder."
+        ),
     ] = ""
 
     def text(self, objective: Estimate) -> str:

@@ -1,8 +1,9 @@
 # pyright: strict
-"""Train policy, value and belief networks by expert iteration: RECIPE, or a YAML file.
+"""Train policy, value and belief networks by expert iteration. Name a recipe or a YAML file.
 
-A recipe plays hands, fits a value and a belief network to them, plays hands with a search, and
-fits the policy to the search's targets. The same command resumes an interrupted recipe.
+A recipe first plays hands and fits a value and a belief network to them. Then a search plays hands,
+and the policy is fitted to the targets of the search. To continue an interrupted recipe, give the
+same command again.
 """
 
 from __future__ import annotations
@@ -23,15 +24,24 @@ from ..recipe import RECIPES, load_recipe
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recipe", nargs="?", metavar="RECIPE|FILE.yaml", help="name or file")
-    parser.add_argument("words", nargs="*", metavar="key=value", help="settings over the recipe's")
     parser.add_argument(
-        "--folder", type=Path, metavar="FOLDER", help="default: runs/expert-iteration-RECIPE"
+        "recipe", nargs="?", metavar="RECIPE|FILE.yaml", help="name of a recipe, or a YAML file"
+    )
+    parser.add_argument(
+        "words", nargs="*", metavar="key=value", help="settings that replace those of the recipe"
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        metavar="FOLDER",
+        help="folder to write to (default: runs/expert-iteration-RECIPE)",
     )
     add_worker_options(parser)
     add_trust_option(parser)
-    parser.add_argument("--list", action="store_true", help="list the recipes")
-    parser.add_argument("--show", action="store_true", help="print the resolved settings")
+    parser.add_argument("--list", action="store_true", help="list the recipes and exit")
+    parser.add_argument(
+        "--show", action="store_true", help="print all settings with their values, and exit"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import result_tables
-from write import commands_page, settings_table, with_tables
+from write import MADE, commands_page, settings_table, with_tables
 
 from german_whist.expert_iteration.commands import GROUPS
 from german_whist.expert_iteration.recipe import Recipe
@@ -31,13 +31,16 @@ def pages() -> dict[str, str]:
 def _settings() -> str:
     parts = [
         "# Settings of expert iteration",
-        "Made from the code by `make docs`. `german-whist expert-iteration RECIPE --show` prints "
-        "the settings of a recipe with their values.",
+        "This page lists the settings of recipes, which you give to `german-whist "
+        "expert-iteration` as `key=value`, and the settings of the trainer. To see the settings of "
+        "a recipe with their values, run `german-whist expert-iteration RECIPE --show`.",
+        MADE,
         f"## Recipes\n\n{Recipe.__doc__}",
         settings_table(Recipe),
         f"## `trainer: expert-iteration`\n\n{ExpertIterationSettings.__doc__}",
-        "All settings of [every trainer](../../../docs/reference/settings.md#every-trainer). New, "
-        "or with another default:",
+        "This trainer has the [settings of every "
+        "trainer](../../../docs/reference/settings.md#every-trainer). The settings below are new "
+        "or have another default.",
         settings_table(ExpertIterationSettings, Settings),
     ]
     return "\n\n".join(parts) + "\n"

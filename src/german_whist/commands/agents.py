@@ -1,4 +1,4 @@
-"""List the agents: what `--against` and `load_agent` take."""
+"""List the agents that you can name on the command line and in `load_agent`."""
 
 from __future__ import annotations
 

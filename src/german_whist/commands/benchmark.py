@@ -1,12 +1,15 @@
 # pyright: strict
 """Compare algorithms on several rule sets, with several seeds each.
 
-BENCHMARK is a name (`small`, `full`, `exact`, `exact-large`, `exact-long`), a YAML file, or the
-results.jsonl of a benchmark, of which nothing is trained. After a name or file, trainers of your
-own (`module:Class`) are trained in place of its algorithms, and shown beside the package's results.
-The same command resumes an interrupted benchmark; its folder holds all runs and results.jsonl,
-which grows with each run. The page benchmark.md and its charts show the results of all that are
-given, and lie in the folder of the first.
+BENCHMARK is one of the benchmarks `small`, `full`, `exact`, `exact-large` and `exact-long`, or a
+YAML file. To continue an interrupted benchmark, give the same command again. Its folder holds all
+runs, and results.jsonl, which grows with each run.
+
+To compare your own trainers, name them after the benchmark as `module:Class`. Only your trainers
+are then trained, and the page shows them beside the package's results.
+
+You can also name the results.jsonl of a finished benchmark. It is shown, and nothing is trained.
+The folder of the first benchmark gets the page benchmark.md and its charts, which show all results.
 """
 
 from __future__ import annotations
@@ -25,16 +28,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "benchmarks",
         nargs="+",
         metavar="BENCHMARK",
-        help="name, YAML file, results.jsonl, or a trainer as module:Class",
+        help="name of a benchmark, YAML file, results.jsonl, or your own trainer as module:Class",
     )
     parser.add_argument(
         "--folder",
         type=Path,
         metavar="FOLDER",
-        help="folder of the first (default: runs/benchmark-BENCHMARK[-Class])",
+        help="folder to write the first benchmark to (default: runs/benchmark-BENCHMARK[-Class])",
     )
     parser.add_argument(
-        "--jobs", type="positive", metavar="N", default=1, help="number of processes (default: 1)"
+        "--jobs",
+        type="positive",
+        metavar="N",
+        default=1,
+        help="number of runs that train side by side (default: 1)",
     )
     add_trust_option(parser)
 

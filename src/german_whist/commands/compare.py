@@ -1,8 +1,8 @@
 # pyright: strict
-"""Compare runs: settings that differ, learning curves, and win rates.
+"""Compare runs: the settings that differ, learning curves and win rates.
 
-RUN is a run's folder, or a folder of runs with several seeds, which counts as one with intervals
-over seeds. NAME=RUN gives a run a name.
+Name the folder of a run, or a folder with the runs of several seeds. Several seeds count as one
+run, with intervals over the seeds.
 """
 
 from __future__ import annotations
@@ -14,11 +14,18 @@ from pathlib import Path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="one or more runs")
     parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page with learning curves"
+        "runs",
+        nargs="*",
+        metavar="RUN",
+        help="folder of a run, or of the runs of several seeds; NAME=RUN gives it a name",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the comparison as JSON")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page with learning curves to FILE"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the comparison as JSON to FILE"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
-"""Compile everything for this machine now: for images, continuous integration and notebooks.
+"""Compile everything now, for container images, continuous integration and notebooks.
 
-What is compiled on first use otherwise, and the endgame tables, go to the cache folder, which
-GERMAN_WHIST_CACHE may name. A copy of the folder serves where package, Python and processor are
-the same.
+Otherwise functions are compiled when they are first used. The compiled functions and the endgame
+tables go to the cache folder, which you can set with GERMAN_WHIST_CACHE. You can copy the folder to
+machines with the same package, Python and processor.
 """
 
 from __future__ import annotations

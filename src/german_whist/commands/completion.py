@@ -1,14 +1,15 @@
 # pyright: strict, reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false, reportPrivateUsage=false
-"""Print the completion of commands, options and names for a shell.
+"""Print a script that completes commands, options and names in a shell.
 
   german-whist completion bash > ~/.local/share/bash-completion/completions/german-whist
   german-whist completion zsh > ~/.zfunc/_german-whist
   german-whist completion fish > ~/.config/fish/completions/german-whist.fish
 
-Each line makes the file where the shell looks for it; for zsh, put `fpath=(~/.zfunc $fpath)` before
-`compinit` in ~/.zshrc. Agents, rule sets and presets are completed, and the runs of the current
-folder. Print the file anew when an installed package has brought more of them.
+Each line writes the script to the place where that shell looks for it. For zsh, put
+`fpath=(~/.zfunc $fpath)` before `compinit` in ~/.zshrc. The script completes agents, rule sets,
+presets, and the runs in the current folder. Write it again after you install a package that brings
+more of them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class _Names(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help="the shell: bash, zsh or fish")
+    parser.add_argument("shell", choices=SHELLS, help="shell to complete for: bash, zsh or fish")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,9 +1,10 @@
 # pyright: strict
-"""Write hands of one agent against itself, or of two, as a data set of NumPy files.
+"""Let one or two agents play hands, and store the hands as a data set of NumPy files.
 
-Every hand is another deal. A row is a decision: what the player to move may know, the action, the
-agent's probabilities, and what the hand pays it. What players may not know is written on request,
-in columns whose names begin with `hidden_`. The same command goes on with an interrupted data set.
+Every hand is a different deal. A row holds one decision: the observation, the action, the agent's
+probabilities, and the payoff of the hand. Columns that hold what the player could not know are
+written only if you ask for them, and their names begin with `hidden_`. To continue an interrupted
+data set, give the same command again.
 """
 
 from __future__ import annotations
@@ -20,29 +21,36 @@ from .worker_options import add_trust_option, add_workers_option, worker_count
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from ..training.datasets import EXTRAS
 
-    parser.add_argument("agents", nargs="*", metavar="A", help="one agent, or two")
+    parser.add_argument(
+        "agents", nargs="*", metavar="A", help="one agent, which plays itself, or two agents"
+    )
     parser.add_argument(
         "--hands",
         type="positive",
         default=10_000,
         metavar="N",
-        help="number of hands (default: 10000)",
+        help="number of hands to play (default: 10000)",
     )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder of the data set")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="folder to write the data set to"
+    )
     parser.add_argument(
         "--rules",
         metavar="NAME|FILE.yaml|RUN",
-        help="rule set (default: classic, or what a trained agent plays)",
+        help="rule set to play (default: the one that the agents were trained on, or classic)",
     )
     parser.add_argument(
         "--seed",
         type="natural",
         default=1,
         metavar="S",
-        help="seed of the deals (default: 1; the arena's is 0)",
+        help="seed of the deals (default: 1; evaluations use 0, so their deals are different ones)",
     )
     parser.add_argument(
-        "--suit-order", choices=SUIT_ORDERS, default="raw", help="order of suits (default: raw)"
+        "--suit-order",
+        choices=SUIT_ORDERS,
+        default="raw",
+        help="order of suits in observations and actions (default: raw)",
     )
     parser.add_argument(
         "--with",
@@ -51,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=EXTRAS,
         metavar="COLUMN",
-        help=f"further columns: {', '.join(EXTRAS)}",
+        help=f"extra columns to write: {', '.join(EXTRAS)}",
     )
     add_trust_option(parser)
     add_workers_option(parser)

@@ -1,8 +1,9 @@
 # pyright: strict
-"""Solve an endgame with both hands known: HAND of the leader, HAND of the other player.
+"""Solve an endgame in which both hands are known. The first HAND is the leader's.
 
-`endgame "AS KS 2H" "QS JS 3H" --trump none` prints the tricks that the leader takes with best
-play by both, and the value of each card of the player to move.
+`endgame "AS KS 2H" "QS JS 3H" --trump none` prints how many tricks the leader takes if both players
+play as well as possible. For each card of the player to move, it also prints how many tricks that
+player takes after playing the card.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ import json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("leader", metavar="HAND", help="hand of the leader, as in 'AS KS 2H'")
+    parser.add_argument(
+        "leader", metavar="HAND", help="hand of the player who leads, for example 'AS KS 2H'"
+    )
     parser.add_argument("other", metavar="HAND", help="hand of the other player")
     parser.add_argument(
-        "--trump", required=True, metavar="SUIT", help="C, D, H or S, or none: there are no trumps"
+        "--trump", required=True, metavar="SUIT", help="trump suit: C, D, H or S, or none"
     )
     parser.add_argument(
-        "--led", metavar="CARD", help="card that was led, no longer in the leader's hand"
+        "--led", metavar="CARD", help="card that was led already; leave it out of the leader's hand"
     )
-    parser.add_argument("--low", action="store_true", help="fewest tricks win")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--low", action="store_true", help="play low: the fewest tricks win")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,10 +1,11 @@
-"""Measure an agent against others, every deal played twice with the seats exchanged.
+"""Measure an agent against others. Every deal is played twice, with the seats exchanged.
 
-Agents are named as `german-whist agents` lists them, with their parameters
-after a colon: threshold, flat-mc:64; or by the path of a run or a checkpoint, with
-parameters after a comma: runs/quick-1,endgame=exact. NAME=PATH says what one is
-called: mine=runs/quick-1. The same seed gives the same result on any
-number of workers, except for agents with a time limit.
+Name an agent as `german-whist agents` lists it, with parameters after a colon: threshold, or
+flat-mc:64. You can also give the path of a run or a checkpoint, with parameters after a comma:
+runs/quick-1,endgame=exact. NAME=PATH gives an agent a short name: mine=runs/quick-1.
+
+The same seed gives the same result on any number of workers. Agents with a time limit are the
+exception.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from .worker_options import add_trust_option
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     # Optional here, so that its absence has its own error message.
-    parser.add_argument("agent", nargs="?", metavar="A", help="the agent to measure")
-    parser.add_argument("--against", nargs="+", metavar="B", help="its opponents, one or more")
+    parser.add_argument("agent", nargs="?", metavar="A", help="agent to measure")
+    parser.add_argument("--against", nargs="+", metavar="B", help="one or more opponents")
     add_run_options(parser)
     add_trust_option(parser)
 

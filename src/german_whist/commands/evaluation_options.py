@@ -35,37 +35,39 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--hands",
         type=int,
         metavar="N",
-        help="hands a pairing, half of them with the seats exchanged; matches, with --match "
-        f"(default {DEFAULT_HANDS}, or with --until no limit)",
+        help="number of hands per pairing (or of matches, with --match); half of them have the "
+        f"seats exchanged (default: {DEFAULT_HANDS}, and no limit with --until)",
     )
     parser.add_argument(
         "--rules",
         metavar="NAME|FILE.yaml|RUN",
-        help="rule set (default: classic, or what a trained agent plays)",
+        help="rule set to play (default: the one that the agents were trained on, or classic)",
     )
     parser.add_argument(
         "--match",
         type=match_of,
         metavar="POINTS|best-of-N",
-        help="play matches to so many points, or best of N hands",
+        help="play matches instead of single hands: to this many points, or the best of N hands",
     )
     parser.add_argument(
         "--until",
         type=precision_of,
         metavar="PERCENT",
-        help="go on until half of the win rate's 95 %% interval is no longer than this, as 0.5%%",
+        help="stop when half of the win rate's 95 %% interval is at most this, for example 0.5%%",
     )
     parser.add_argument(
         "--reduce-variance",
         action="store_true",
-        help="subtract the luck of the stock from win rate, margin and points (AIVAT): unbiased, "
-        "with narrower intervals (single hands whose endings have an exact value)",
+        help="subtract the luck of the stock from the results (AIVAT), which narrows "
+        "the intervals without bias; needs single hands and a rule set with "
+        "exact endgames",
     )
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the deals (default: 0)")
     parser.add_argument(
         "--key",
         metavar="HEX",
-        help="seed of all other random numbers, as results contain it (default: from --seed)",
+        help="seed of all other random numbers, which every result contains (default: "
+        "made from --seed)",
     )
     add_worker_options(parser)
     files = parser.add_argument_group("files")
@@ -73,18 +75,22 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--resume",
         type=Path,
         metavar="FILE",
-        help="store the run in FILE, and resume from it with the same command",
+        help="store the progress in FILE; the same command goes on from there",
     )
-    files.add_argument("--json", type=Path, metavar="FILE", help="the whole result")
-    files.add_argument("--csv", type=Path, metavar="FILE", help="one line per pairing")
+    files.add_argument("--json", type=Path, metavar="FILE", help="write the whole result to FILE")
+    files.add_argument(
+        "--csv", type=Path, metavar="FILE", help="write one line per pairing to FILE"
+    )
     files.add_argument(
         "--records",
         type=Path,
         metavar="FILE",
-        help="every hand as a game record; endings are then played out",
+        help="write every hand to FILE as a game record; endgames are then played out",
     )
-    files.add_argument("--html", type=Path, metavar="FILE", help="a page with plots")
-    files.add_argument("--markdown", type=Path, metavar="FILE", help="a page of documentation")
+    files.add_argument("--html", type=Path, metavar="FILE", help="write a page with plots to FILE")
+    files.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write a page of documentation to FILE"
+    )
 
 
 def match_of(text: str) -> Match:

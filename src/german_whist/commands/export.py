@@ -1,8 +1,8 @@
 # pyright: strict
-"""Write a checkpoint as ONNX, or as a folder with a model card.
+"""Export a checkpoint: as an ONNX file, or as a folder that you can share.
 
-FILE.onnx is a graph with the action mask inside, checked against torch. FOLDER/ holds the policy
-and a README.md in the form of the Hugging Face Hub.
+FILE.onnx holds a network that masks illegal actions itself. Its outputs are compared with those of
+torch. FOLDER/ holds the policy and a model card for the Hugging Face Hub (README.md).
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "checkpoint",
         metavar="CHECKPOINT",
-        help="path of a checkpoint or a run, or the name of a bundled one, as champion",
+        help="path of a checkpoint or of a run, or the name of a bundled checkpoint "
+        "such as champion",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE.onnx|FOLDER/",
-        help="default: ONNX beside the checkpoint; of a bundled one, in this folder",
+        help="file or folder to write (default: an ONNX file beside the checkpoint, "
+        "or in the current folder for a bundled checkpoint)",
     )
-    parser.add_argument("--rules", metavar="NAME", help="rule set, if the checkpoint plays several")
+    parser.add_argument(
+        "--rules", metavar="NAME", help="rule set of the ONNX file, if the checkpoint plays several"
+    )
     add_trust_option(parser)
 
 

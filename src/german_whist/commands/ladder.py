@@ -1,8 +1,7 @@
-"""Let agents play each other, and rate them: a cross table, and Elo with intervals.
+"""Let agents play each other and rate them. You get a cross table, and Elo with intervals.
 
-The agents are named here (NAME=PATH says what one is called) or in a config, a YAML
-file of your own or one that comes with the package (--config ladder). What is given
-here overrides the config.
+Name the agents on the command line, or in a config. A config is a YAML file of your own, or one
+that comes with the package (--config ladder). Options on the command line override the config.
 """
 
 from __future__ import annotations
@@ -27,13 +26,19 @@ from .worker_options import add_trust_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agents", nargs="*", metavar="A", help="agents, two or more")
-    parser.add_argument("--config", metavar="NAME|FILE.yaml", help="agents and options from a file")
+    parser.add_argument(
+        "agents", nargs="*", metavar="A", help="two or more agents; NAME=PATH gives one a name"
+    )
+    parser.add_argument(
+        "--config",
+        metavar="NAME|FILE.yaml",
+        help="take agents and options from a file; the command line overrides them",
+    )
     parser.add_argument(
         "--anchor",
         metavar="A",
-        help="the agent whose rating is set to 1000 (default: the config's; without one the mean "
-        "of all is)",
+        help="agent whose rating is set to 1000 (default: the config's anchor; "
+        "without one, the mean of all agents is set to 1000)",
     )
     add_trust_option(parser)
     add_run_options(parser)

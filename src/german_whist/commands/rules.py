@@ -1,5 +1,5 @@
 # pyright: strict
-"""List the rule sets, or explain one in plain words."""
+"""List the rule sets, or explain one of them in plain words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from ..engine.rules import load_rules, named_rules, solved_rules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("rules", nargs="?", metavar="NAME|FILE.yaml", help="rule set")
+    parser.add_argument(
+        "rules", nargs="?", metavar="NAME|FILE.yaml", help="rule set to explain (default: list all)"
+    )
     parser.add_argument(
         "--yaml",
         action="store_true",
-        help="print its parameters, as a start for a rule set of your own",
+        help="print the parameters of the rule set as YAML, which you can edit into a "
+        "rule set of your own",
     )
 
 

@@ -1,9 +1,9 @@
 # pyright: strict
 """Compute an approximate Nash equilibrium of a small deck by CFR+.
 
-Prints the exact exploitability as it falls, and the value of the game for the first leader. The
-same command resumes an interrupted computation. A stored or bundled solution stays if it reaches
-the target, and is replaced only by a better one.
+The command prints the exact exploitability as it falls, and the value of the game for the first
+leader. To continue an interrupted computation, give the same command again. A stored or bundled
+solution is replaced only by one with a lower exploitability.
 """
 
 from __future__ import annotations
@@ -30,23 +30,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "rules",
         metavar="SIZE",
-        help="a small deck, such as 2x5-h2 (`german-whist rules` lists them)",
+        help="name of a small deck such as 2x5-h2 (`german-whist rules` lists them)",
     )
     parser.add_argument(
         "--target",
         type=float,
         default=0.001,
         metavar="X",
-        help="stop when the exploitability is at most X a hand (default: 0.001)",
+        help="stop when the exploitability is at most X points per hand (default: 0.001)",
     )
     parser.add_argument(
-        "--folder", type=Path, metavar="FOLDER", help="default: `solved` in the cache"
+        "--folder",
+        type=Path,
+        metavar="FOLDER",
+        help="folder to write the solution to (default: `solved` in the cache)",
     )
     parser.add_argument(
         "--threads",
         type="positive",
         metavar="N",
-        help="number of threads (default: one per processor)",
+        help="number of threads (default: one per core)",
     )
 
 

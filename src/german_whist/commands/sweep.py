@@ -1,8 +1,9 @@
 # pyright: strict
-"""Search for hyperparameters: SPACE.yaml has the search space and the opponents.
+"""Search for good hyperparameters. SPACE.yaml holds the search space and the opponents.
 
-The same command resumes a sweep, and machines with a shared storage work on one. The best trials
-are evaluated again on fresh deals, and the best of these is a preset, best.yaml in the folder.
+To continue a sweep, give the same command again. Several machines can work on one sweep if they
+share its storage. At the end, the best trials are evaluated again on fresh deals. The settings of
+the winner become best.yaml in the sweep's folder, which you can give to `train`.
 """
 
 from __future__ import annotations
@@ -14,26 +15,37 @@ from .worker_options import add_backend_option, add_trust_option, worker_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("space", type=Path, metavar="SPACE.yaml", help="settings of the sweep")
-    parser.add_argument("--folder", type=Path, metavar="FOLDER", help="default: runs/sweep-SPACE")
+    parser.add_argument(
+        "space",
+        type=Path,
+        metavar="SPACE.yaml",
+        help="YAML file with the search space and the other settings of the sweep",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        metavar="FOLDER",
+        help="folder to write the sweep to (default: runs/sweep-SPACE)",
+    )
     parser.add_argument(
         "--trials",
         type="positive",
         metavar="N",
-        help="number of trials, those of earlier sessions included",
+        help="total number of trials; trials of earlier sessions count (default: the file's)",
     )
     parser.add_argument(
         "--storage",
         metavar="URL",
-        help="URL of a database, or path of a journal (default: in the folder)",
+        help="where the trials are kept: the URL of a database, or the path of a "
+        "journal file (default: a journal in the folder)",
     )
     parser.add_argument(
         "--workers",
         type=int,
         metavar="W",
         default=1,
-        help="number of trials side by side (default: 1; 0: one per core); the next are sampled "
-        "when all are done",
+        help="number of trials that run side by side (default: 1; 0: one per core); "
+        "the next ones start when all of them have ended",
     )
     add_backend_option(parser)
     add_trust_option(parser)

@@ -1,7 +1,7 @@
 """Build, verify or describe the endgame tablebase.
 
-Endgames of up to ten cards each are built on first use; `build --cards 13` adds the rest (2.3 GiB
-with trumps).
+Endgames with up to ten cards per hand are built when they are first needed. `build --cards 13` adds
+the larger ones. They take 2.3 GiB with trumps.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from german_whist.engine.endgame.verify import verify
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    build_parser = actions.add_parser("build", help="compute and store missing layers")
+    build_parser = actions.add_parser("build", help="compute and store the layers that are missing")
     verify_parser = actions.add_parser(
-        "verify", help="recount every layer, and search random entries"
+        "verify", help="count every layer again, and check random entries by a search"
     )
     actions.add_parser("info", help="list the stored files")
     for parser_of_action in (build_parser, verify_parser):
@@ -39,30 +39,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--cards",
             type=int,
             metavar="K",
-            help="endgames of up to K cards each (default: build 10; verify: all stored)",
+            help="largest endgames, in cards per hand (default: 10 to build, all stored "
+            "ones to verify)",
         )
         parser_of_action.add_argument(
             "--trumps",
             action=argparse.BooleanOptionalAction,
             default=True,
-            help="with a trump suit, or without",
+            help="endgames with a trump suit (the default), or without",
         )
-        parser_of_action.add_argument("--low", action="store_true", help="fewest tricks win")
+        parser_of_action.add_argument(
+            "--low", action="store_true", help="play low: the fewest tricks win"
+        )
         parser_of_action.add_argument(
             "--threads",
             type=int,
             metavar="N",
-            help="number of threads (default: one per processor)",
+            help="number of threads (default: one per core)",
         )
     build_parser.add_argument(
-        "--rebuild", action="store_true", help="replace files that cannot be used"
+        "--rebuild",
+        action="store_true",
+        help="replace files that are damaged or of another version",
     )
     verify_parser.add_argument(
         "--samples",
         type="natural",
         default=200,
         metavar="N",
-        help="entries searched per layer (default: 200)",
+        help="number of entries to check per layer (default: 200)",
     )
 
 

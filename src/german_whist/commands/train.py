@@ -1,8 +1,9 @@
 # pyright: strict
-"""Train an agent by self-play: PRESET, or a YAML file, with key=value words over it.
+"""Train an agent, by default by self-play. Name a preset or a YAML file with settings.
 
-A run is a folder with settings, checkpoints, metrics and evaluations; any checkpoint is an agent
-by its path.
+Words of the form key=value replace settings. A run is a folder with the settings, checkpoints,
+metrics and evaluations. You can use the path of a run or of a checkpoint wherever an agent's name
+is accepted.
 """
 
 from __future__ import annotations
@@ -29,30 +30,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "preset",
         nargs="?",
         metavar="PRESET|FILE.yaml",
-        help="preset or file (default: the defaults of the trainer)",
+        help="name of a preset, or a YAML file with settings (default: the defaults "
+        "of the trainer)",
     )
-    parser.add_argument("words", nargs="*", metavar="key=value", help="settings over the preset's")
+    parser.add_argument(
+        "words", nargs="*", metavar="key=value", help="settings that replace those of the preset"
+    )
     parser.add_argument(
         "--run",
         type=Path,
         metavar="FOLDER",
-        help="folder of the run (default: runs/PRESET-1, -2, ...)",
+        help="folder to write the run to (default: runs/PRESET-1, -2, ...)",
     )
     parser.add_argument(
         "--resume",
         type=Path,
         metavar="RUN",
-        help="resume a run, with settings changed by key=value",
+        help="go on with this run; key=value changes its settings",
     )
     parser.add_argument(
         "--on",
         metavar="local|ray|ray://HOST:PORT",
-        help="where the runs of seeds=1,2,... are trained: this machine, or a Ray cluster",
+        help="where the runs of seeds=1,2,... are trained: on this machine (local, "
+        "the default), or on a Ray cluster",
     )
     add_trust_option(parser)
-    parser.add_argument("--list", action="store_true", help="list the presets")
+    parser.add_argument("--list", action="store_true", help="list the presets and exit")
     parser.add_argument(
-        "--show", action="store_true", help="print all settings with their descriptions"
+        "--show",
+        action="store_true",
+        help="print all settings with their values and descriptions, and exit",
     )
 
 

@@ -20,7 +20,7 @@ def add_workers_option(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="W",
         default=1,
-        help="processes; they do not change the result (default: 1; 0: one per core)",
+        help="number of processes (default: 1; 0: one per core); the result does not depend on it",
     )
 
 
@@ -31,8 +31,8 @@ def add_trust_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="load code that a file of settings or a checkpoint names: module:object, "
-        "file.py:object, or sb3:PATH",
+        help="allow code that only a file or a checkpoint names, as module:object, "
+        "file.py:object or sb3:PATH (may be repeated)",
     )
 
 
@@ -41,8 +41,8 @@ def add_backend_option(parser: argparse.ArgumentParser) -> None:
         "--on",
         metavar="local|ray|ray://HOST:PORT",
         default=LOCAL,
-        help="where they are: processes of this machine (the default), or a cluster of Ray; "
-        "--workers 0 is then one for each of its cores",
+        help="where the workers run: on this machine (local, the default), or on a "
+        "Ray cluster, where --workers 0 means one per core of the cluster",
     )
 
 
