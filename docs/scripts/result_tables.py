@@ -43,7 +43,9 @@ def tables() -> dict[str, str]:
         "published-means": published_means(published, decks),
         "changed-settings": changed_settings(published, others),
         "lowest-exploitability": lowest_exploitability(published, others, decks),
+        "exact-decks": exact_decks(published, decks),
         "speed": speed(read_lines(SPEED)),
+        "speed-of-environments": speed_of_environments(read_lines(SPEED)),
     }
 
 
@@ -62,6 +64,34 @@ def speed(lines: list[dict[str, Any]]) -> str:
         for name, by_column in values.items()
     ]
     return _numbers(["measured", *columns, "range"], rows)
+
+
+ENVIRONMENT_SPEEDS = {
+    "PettingZoo `env()`, agent steps a second": "PettingZoo `env()`, with its checks | agent steps",
+    "PettingZoo `raw_env`, agent steps a second": "PettingZoo `raw_env()` | agent steps",
+    "SB3 VecEnv of 4,096, learner decisions a second": (
+        "Stable-Baselines3 `VecEnv`, 4,096 games | decisions of the learner"
+    ),
+    "Gymnasium vector of 4,096 against `random`, learner decisions a second": (
+        "Gymnasium vector, 4,096 games against `random` | decisions of the learner"
+    ),
+    "a step of 1,024 games with observations and masks, decisions a second": (
+        "`SelfPlayEnv`, 1,024 games | decisions of both players"
+    ),
+}
+"""Measurements of environments, each with its row: the environment, and what is counted."""
+
+
+def speed_of_environments(lines: list[dict[str, Any]]) -> str:
+    """The range of each environment's speeds over all dates."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for line in lines:
+        values[line["measured"]].append(line["value"])
+    rows = [
+        [*row.split(" | "), " to ".join(amount_or_ratio(end(values[name])) for end in (min, max))]
+        for name, row in ENVIRONMENT_SPEEDS.items()
+    ]
+    return markdown_table(["environment", "counted", "a second, on one core"], rows, right=[2])
 
 
 def amount_or_ratio(value: float | None) -> str:
@@ -121,6 +151,25 @@ def published_means(runs: Runs, decks: Sequence[str]) -> str:
         rows.append([f"`{name}`", decisions_text(runs[name, TIMED_DECK]), *cells])
     rows.append(["information sets", "", *(f"{information_sets(deck):,}" for deck in decks)])
     return _numbers(["algorithm", "decisions", *(f"`{deck}`" for deck in decks)], rows)
+
+
+def exact_decks(runs: Runs, decks: Sequence[str]) -> str:
+    """Sizes of the decks, and the exploitability that two learners and CFR+ reach on them."""
+    columns = ("ppo-tuned", "sb3-tuned", "cfr+")
+    rows = [
+        [
+            f"`{deck}`",
+            f"{load_rules(deck).foreplay_tricks}",
+            f"{information_sets(deck):,}",
+            *(
+                rounded(mean(exploitability(runs[name, deck]))) if (name, deck) in runs else ""
+                for name in columns
+            ),
+        ]
+        for deck in decks
+    ]
+    header = ["deck", "decisions of a player", "information sets"]
+    return _numbers([*header, *(f"`{name}`" for name in columns)], rows)
 
 
 def changed_settings(published: Runs, others: Runs) -> str:

@@ -167,7 +167,7 @@ the player; equally dealt suits in the order of their first later appearance.
 ## The global state
 
 Version {STATE_SPEC.version}: {STATE_SPEC.size} int8 values, each 0 or 1, for training alone
-([its page](../guide/state.md)). The groups before `played_at` are the position, the others its
+([how to use it](../guide/vectors.md#the-global-state)). The groups before `played_at` are the position, the others its
 history.
 
 {_spec_table(STATE_SPEC)}
@@ -346,9 +346,10 @@ def with_tables(page: str, tables: dict[str, str]) -> str:
 
 def _pages_with_tables() -> dict[str, str]:
     tables = result_tables.tables()
-    pages = {path: path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
+    paths = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+    pages = {path: path.read_text("utf-8") for path in paths}
     return {
-        path.relative_to(DOCS).as_posix(): with_tables(page, tables)
+        Path(os.path.relpath(path, DOCS)).as_posix(): with_tables(page, tables)
         for path, page in pages.items()
         if "<!-- table" in page
     }
