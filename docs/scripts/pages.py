@@ -120,7 +120,9 @@ def lay_out(folder: Path, pages: list[Path] = PAGES) -> None:
         for block in blocks(page):
             if match := FILE.match(block.text.partition("\n")[0]):
                 (folder / match[1]).write_text(block.text, encoding="utf-8")
-    (folder / "my.yaml").write_text("decisions: 1000\n", encoding="utf-8")
+    for name in ("my.yaml", "runs/sweep-space/best.yaml"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("decisions: 1000\n", encoding="utf-8")
     game = german_whist.Game("classic", seed=1)
     records: list[german_whist.GameRecord] = []
     for number in range(3):
