@@ -54,8 +54,8 @@ draws by a seed of its own |
     | `illegal` | what an illegal action does: `"lose"`, the end of the episode; `"raise"` |
     | `costs` | None; of single environments: `"exact"` for the [cost](../guide/text.md#scores) of \
 each action played, where it is known; or a search that estimates others, as `"flat-mc:500,voids"` |
-    | `with_state` | False; True for the [global state](../guide/vectors.md#the-global-state) of each game in the \
-infos, for training alone |
+    | `with_state` | False; True for the [global state](../guide/vectors.md#the-global-state) of \
+each game in the infos, for training alone |
     """
 
     opponent: object

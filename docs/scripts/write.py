@@ -167,8 +167,8 @@ the player; equally dealt suits in the order of their first later appearance.
 ## The global state
 
 Version {STATE_SPEC.version}: {STATE_SPEC.size} int8 values, each 0 or 1, for training alone
-([how to use it](../guide/vectors.md#the-global-state)). The groups before `played_at` are the position, the others its
-history.
+([how to use it](../guide/vectors.md#the-global-state)). The groups before
+`played_at` are the position, the others its history.
 
 {_spec_table(STATE_SPEC)}
 
