@@ -16,17 +16,16 @@ import os
 import shlex
 import signal
 import sys
-import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
 from .common.console import DEBUG, lasting_streams, show_traceback
 from .common.markup import printable
-from .common.signals import END_SIGNALS, is_left_alone
+from .common.signals import END_SIGNALS, SignalGuard
 from .common.suggestions import suggest
 from .common.trust import restricted_to
 
@@ -264,10 +263,10 @@ def parsed(name: str, words: list[str]) -> tuple[ModuleType, argparse.Namespace]
     return module, arguments
 
 
-def _run(words: list[str], signals: list[int]) -> int:
+def _run(words: list[str], signals: SignalGuard) -> int:
     """Run a command and print its error as a sentence; returns the exit status.
 
-    `signals` are those received so far: numba's compiler replaces a KeyboardInterrupt raised in it
+    `signals` has the last one received: numba's compiler replaces a KeyboardInterrupt raised in it
     by an error of its own.
     """
     title = "german-whist"
@@ -279,13 +278,13 @@ def _run(words: list[str], signals: list[int]) -> int:
     except KeyboardInterrupt:
         show_traceback()
         print("stopped", file=sys.stderr)
-        return 128 + (signals[-1] if signals else signal.SIGINT)
+        return 128 + (signals.received or signal.SIGINT)
     except Exception as error:
         told = isinstance(error, (ValueError, OSError, MemoryError))
-        show_traceback(is_fault=not (told or signals))
-        if signals:
+        show_traceback(is_fault=not (told or signals.received))
+        if signals.received:
             print(printable(f"stopped ({error})"), file=sys.stderr)
-            return 128 + signals[-1]
+            return 128 + signals.received
         print(printable(f"{title}: {_sentence(error)}"), file=sys.stderr)
         return _USAGE_ERROR if isinstance(error, (ValueError, OSError)) else _FAILURE
 
@@ -305,32 +304,6 @@ def _sentence(error: Exception) -> str:
 
 
 @contextmanager
-def _interrupt_on_signals() -> Generator[list[int]]:
-    """Raise KeyboardInterrupt on SIGTERM and SIGHUP too; yields the list of signals received."""
-    signals: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield signals
-        return
-
-    def handle(number: int, _: FrameType | None) -> None:
-        signals.append(number)
-        raise KeyboardInterrupt
-
-    handlers = {
-        number: signal.getsignal(number) for number in END_SIGNALS if not is_left_alone(number)
-    }
-    if handlers.get(signal.SIGINT) is not signal.default_int_handler:
-        handlers.pop(signal.SIGINT, None)
-    for number in handlers:
-        signal.signal(number, handle)
-    try:
-        yield signals
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
 def _debug_variable(on: bool) -> Generator[None]:
     before = os.environ.get(DEBUG, "")
     os.environ[DEBUG] = "1" if on else before
@@ -344,11 +317,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command; returns the exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in arguments if word != _DEBUG_OPTION]
+    # A program that calls this may handle Ctrl-C by itself.
+    handled = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    signals = SignalGuard(set(END_SIGNALS) - ({signal.SIGINT} if handled else set()))
     with (
         _debug_variable(len(words) < len(arguments)),
         restricted_to(arguments),
         lasting_streams() as write_error,
-        _interrupt_on_signals() as signals,
+        signals,
+        signals.immediate(),
     ):
         try:
             status = _run(words, signals)
