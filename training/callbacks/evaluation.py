@@ -130,14 +130,6 @@ def earlier_checkpoint(path: Path) -> Path | None:
     return min(earlier, key=lambda other: abs(int(other.stem) - decisions / 2), default=None)
 
 
-def curve_of(title: str) -> str:
-    """Opponent of a result by its title; all earlier checkpoints count as one."""
-    if not title.startswith(f"{ITSELF}@"):
-        return title
-    _, mark, rules = title.partition(" ")
-    return f"{ITSELF}{mark}{rules}"
-
-
 RESULT_COLUMNS = ["against", "wins", "margin", "hands"]
 
 
