@@ -34,6 +34,7 @@ from ..engine.rng import random_below, siphash
 from ..engine.view import blank_tricks, legal_in_view, write_position, write_tricks
 
 # Counters over hands. A score is in half wins: 2 for a win, 1 for a tie.
+SUMS = 11
 (
     HANDS,
     SCORE,
@@ -46,8 +47,7 @@ from ..engine.view import blank_tricks, legal_in_view, write_position, write_tri
     ENDING_MARGIN,
     THROWN_ONE,
     THROWN_TWO,
-) = range(11)
-SUMS = 11
+) = range(SUMS)
 
 # Counters by trick: tricks played, tricks that agent one won, and agent one's surplus of trumps
 # and of high cards (queens and better) as the trick began.

@@ -138,15 +138,12 @@ class Pairing:
 
     def metrics(self) -> JsonObject:
         """Every metric by name, with suffixes `_low` and `_high`, and prefix `opponent_`."""
-        row: JsonObject = {"pairs": self.pairs, "hands": self.hands}
-        for name in ("win_rate", "as_played", "hand_win_rate", "margin", "points"):
-            estimate = getattr(self, name)
-            row[name] = estimate and estimate.value
-            if estimate is not None:
-                row |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-        for name in ("as_leader", "as_dealer", "ending_margin"):
-            row[name] = getattr(self, name)
-        row["exact_endings"] = int(self.exact_endings)
+        row: JsonObject = {}
+        for name, value in vars(self).items():
+            if isinstance(value, Estimate):
+                row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+            elif value is None or isinstance(value, (int, float)):
+                row[name] = int(value) if isinstance(value, bool) else value
         sides = ("", self.agent, self.stages[0]), ("opponent_", self.opponent, self.stages[1])
         for name in ("upcards", "thrown", "forfeits", "ms_a_move"):
             for prefix, agent, stages in sides:
