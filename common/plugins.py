@@ -87,6 +87,16 @@ class Registry:
             entries.setdefault(point.name, Entry(point.name, point.value, "", point.name))
         return entries
 
+    def described(self) -> list[Entry]:
+        """All entries with their descriptions, for lists.
+
+        Entry points of a module stand in the order in which it defines them: an installation sorts
+        them by name.
+        """
+        added = [entry for name, entry in self.entries().items() if name not in self._builtin]
+        added.sort(key=_place_of_definition)
+        return [entry.described() for entry in (*self._builtin.values(), *added)]
+
     def get(self, name: str) -> Entry | None:
         """The entry of a name; entry points are read only for what is not registered."""
         return self._builtin.get(name) or self.entries().get(name)
@@ -100,6 +110,13 @@ class Registry:
             return import_object(text)
         hint = f"{self.noun}s of your own are named as module:object"
         raise ValueError(f"{text!r} is not a {self.noun}{suggest(text, self.entries(), more=hint)}")
+
+
+def _place_of_definition(entry: Entry) -> tuple[str, int]:
+    module, _, name = str(entry.source).partition(":")
+    load_source(entry.source)
+    names = list(vars(importlib.import_module(module)))
+    return module, names.index(name) if name in names else len(names)
 
 
 def load_source(source: object) -> Any:

@@ -94,6 +94,27 @@ def test_entry_point_brings_a_command(greeter: Path, whist: Any) -> None:
     assert "did you mean 'greet'" in whist("gret", status=2).err
 
 
+LEVELS = """\
+class Weak:
+    "Plays badly."
+class Strong:
+    "Plays well."
+"""
+
+
+def test_agents_of_a_module_are_listed_as_it_defines_them(
+    tmp_path: Path, whist: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = tmp_path / "whist_levels-1.dist-info"
+    about.mkdir()
+    (tmp_path / "whist_levels.py").write_text(LEVELS)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: whist-levels\nVersion: 1\n")
+    points = ["[german_whist.agents]", "expert = whist_levels:Strong", "novice = whist_levels:Weak"]
+    (about / "entry_points.txt").write_text("\n".join(points))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "novice\n    Plays badly\nexpert\n    Plays well\n" in whist("agents").out
+
+
 def test_commands_that_cannot_be_imported_are_named(greeter: Path, whist: Any) -> None:
     (greeter / "__init__.py").write_text("import nothing_of_this_name\n")
     for words in (["--help"], ["greet", "you"]):

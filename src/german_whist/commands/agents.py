@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..agents import agent_names
-from ..common.plugins import Entry
+from ..agents.registry import AGENTS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    for entry in map(Entry.described, agent_names().values()):
+    for entry in AGENTS.described():
         print(entry.usage)
         endgame = f"; endgame: {entry.note}" if entry.note else ""
         print(f"    {entry.about}{endgame}")
