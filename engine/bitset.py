@@ -33,9 +33,8 @@ if COMPILED:
     Intrinsic = tuple["Signature", Callable[..., ir.Value]]
     """Types of an operation's result and arguments, and a function that writes its LLVM IR."""
 
-    @intrinsic
-    def popcount(typing_context: object, cards: types.Type) -> Intrinsic:
-        """Number of cards in a set."""
+    def _of_set(emit: Callable[[ir.IRBuilder, ir.Value], ir.Value]) -> Intrinsic:
+        """A function from a set to an integer: an instruction or two of LLVM."""
 
         def generate(
             context: BaseContext,
@@ -43,38 +42,29 @@ if COMPILED:
             signature: Signature,
             arguments: list[ir.Value],
         ) -> ir.Value:
-            return builder.ctpop(arguments[0])
+            return emit(builder, arguments[0])
 
         return types.int64(types.uint64), generate
+
+    _UNDEFINED_FOR_ZERO = ir.Constant(ir.IntType(1), 1)
+
+    @intrinsic
+    def popcount(typing_context: object, cards: types.Type) -> Intrinsic:
+        """Number of cards in a set."""
+        return _of_set(lambda builder, cards: builder.ctpop(cards))
 
     @intrinsic
     def lowest(typing_context: object, cards: types.Type) -> Intrinsic:
         """Lowest card id in a non-empty set."""
-
-        def generate(
-            context: BaseContext,
-            builder: ir.IRBuilder,
-            signature: Signature,
-            arguments: list[ir.Value],
-        ) -> ir.Value:
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-        return types.int64(types.uint64), generate
+        return _of_set(lambda builder, cards: builder.cttz(cards, _UNDEFINED_FOR_ZERO))
 
     @intrinsic
     def highest(typing_context: object, cards: types.Type) -> Intrinsic:
         """Highest card id in a non-empty set."""
-
-        def generate(
-            context: BaseContext,
-            builder: ir.IRBuilder,
-            signature: Signature,
-            arguments: list[ir.Value],
-        ) -> ir.Value:
-            zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
-            return builder.sub(ir.Constant(ir.IntType(64), 63), zeros)
-
-        return types.int64(types.uint64), generate
+        last = ir.Constant(ir.IntType(64), 63)
+        return _of_set(
+            lambda builder, cards: builder.sub(last, builder.ctlz(cards, _UNDEFINED_FOR_ZERO))
+        )
 
     @intrinsic(prefer_literal=True)
     def write_bits(
