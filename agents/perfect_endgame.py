@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..common.jit.compiler import allocates, jit, warm_up
+from ..common.jit.compiler import allocates, forceinline, jit, warm_up
 from ..common.typing import Array
 from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
@@ -34,6 +34,14 @@ def is_open(rules: Record, view: Record) -> bool:
     return popcount(view.hand) <= MAX_CARDS and np.int64(view.opponent_hand_size) <= MAX_CARDS
 
 
+@forceinline
+def open_ending(view: Record) -> Ending:
+    """The ending of an open view."""
+    opponent = view.unseen | view.opponent_known
+    led = np.int64(view.led) if view.phase == FOLLOW else -1
+    return Ending(view.hand, opponent, np.int64(view.trump), led)
+
+
 @jit
 def _improve(
     rules: np.ndarray,
@@ -48,10 +56,7 @@ def _improve(
         view = row(views, index)
         if not is_open(first, view) or view.low != tablebase.low:
             continue
-        opponent = view.unseen | view.opponent_known
-        led = np.int64(view.led) if view.phase == FOLLOW else -1
-        ending = Ending(view.hand, opponent, np.int64(view.trump), led)
-        actions[index] = best_card_compiled(tablebase, scratch, ending)
+        actions[index] = best_card_compiled(tablebase, scratch, open_ending(view))
 
 
 @jit
@@ -71,15 +76,10 @@ def _improve_races(
         view = row(views, index)
         if not is_open(first, view):
             continue
-        opponent = view.unseen | view.opponent_known
-        led = np.int64(view.led) if view.phase == FOLLOW else -1
         own_needs, other_needs = race - np.int64(view.tricks[0]), race - np.int64(view.tricks[1])
         race_state = Race(own_needs, other_needs, first.pay == MARGIN)
-        trump = np.int64(view.trump)
-        solve_race_moves(
-            tablebase, scratch, Ending(view.hand, opponent, trump, led), race_state, ends
-        )
-        actions[index] = _lowest_that_keeps(ends, actions[index], trump)
+        solve_race_moves(tablebase, scratch, open_ending(view), race_state, ends)
+        actions[index] = _lowest_that_keeps(ends, actions[index], np.int64(view.trump))
 
 
 @jit

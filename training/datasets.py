@@ -33,7 +33,7 @@ from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.calls import call_agent, naming_faults
 from ..agents.checkpoints.schema import SuitOrder
 from ..agents.networks.network_inputs import Observations
-from ..agents.perfect_endgame import is_open
+from ..agents.perfect_endgame import is_open, open_ending
 from ..agents.registry import check_agents, common_rules, load_agent, parse_agent_name
 from ..common.executors import Executor, InProcessExecutor
 from ..common.files import atomic_write, check_writable, remove_partial_files, write_file
@@ -46,8 +46,8 @@ from ..engine.batch.config import options_from
 from ..engine.batch.kernels import REAL, Moves
 from ..engine.cards import N_ACTIONS, N_CARDS, action_text
 from ..engine.checks import checked_choice, checked_count, checked_seed
-from ..engine.dtypes import FOLLOW, OVER, SEATS, VIEW
-from ..engine.endgame import Ending, Scratch, Tablebase, solve_moves
+from ..engine.dtypes import OVER, SEATS, VIEW
+from ..engine.endgame import Scratch, Tablebase, solve_moves
 from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
 from ..engine.endgame.solver import thread_scratch
 from ..engine.observation.spec import OBSERVATION_VERSION, spec_of
@@ -547,10 +547,7 @@ def _write_costs(
         view = row(views, index)
         if not is_open(row(rules, 0), view) or view.low != tablebase.low:
             continue
-        led = np.int64(view.led) if view.phase == FOLLOW else -1
-        opponent_hand = view.unseen | view.opponent_known
-        ending = Ending(view.hand, opponent_hand, np.int64(view.trump), led)
-        best = solve_moves(tablebase, scratch, ending, tricks)
+        best = solve_moves(tablebase, scratch, open_ending(view), tricks)
         for card in range(N_CARDS):
             if tricks[card] >= 0:
                 costs[index, card] = abs(best - tricks[card])

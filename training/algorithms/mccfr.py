@@ -22,13 +22,7 @@ class MCCFRSettings(Settings, frozen=True, kw_only=True):
     """Monte Carlo counterfactual regret minimization (MCCFR) in a table, for small decks."""
 
     fixed: ClassVar[tuple[str, ...]] = (
-        "trainer",
-        "rules",
-        "reward",
-        "horizon",
-        "suit_order",
-        "seed",
-        "init",
+        *(name for name in Settings.fixed if name not in ("hidden_sizes", "n_envs", "n_steps")),
         "averaging",
     )
 
