@@ -114,11 +114,13 @@ def test_onnx_metadata_names_rules_and_warns_of_endings(
 def test_export_page_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The champion's network wins of the foreplay what it wins as a player, some 69 % of hands."""
     pytest.importorskip("onnxruntime")
-    page = (Path(__file__).parents[2] / "docs" / "guide" / "export.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "use_agent.md").read_text(
+        encoding="utf-8"
+    )
     (example,) = re.findall(r"```python\n([^`]*onnxruntime.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
-    exec(compile(example, "docs/guide/export.md", "exec"), found)
+    exec(compile(example, "docs/guide/use_agent.md", "exec"), found)
     assert found["rewards"].all()
     assert 0.64 < (found["rewards"] > 0).mean() < 0.73
 
