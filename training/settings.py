@@ -25,6 +25,7 @@ from ..common.settings import (
 from ..common.threads import MAX_THREADS
 from ..engine.batch.config import AUTO, Options, options_from
 from ..engine.rules import named_rules
+from .given import Given
 
 _MOST_MINUTES = 10 * 365 * 24 * 60
 
@@ -271,6 +272,11 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     def notes(self) -> tuple[str, ...]:
         """Sentences on settings that have another effect than they say, for the start of a run."""
         return ()
+
+    @property
+    def given(self) -> Given:
+        """What the learner is given, for benchmarks; what a trainer does not say is not stated."""
+        return Given()
 
     @property
     def card_horizon(self) -> str:

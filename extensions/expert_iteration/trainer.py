@@ -26,6 +26,7 @@ from german_whist.common.typing import Array, JsonObject
 from german_whist.training.algorithms.base import Arrays, Trainer, TrainerState, missing
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.callbacks.base import Callback, TrainingRun
+from german_whist.training.given import Given
 from german_whist.training.presets import settings_from
 from german_whist.training.run_state import write_policy
 from german_whist.training.settings import Settings
@@ -85,6 +86,10 @@ class ExpertIterationSettings(Settings, frozen=True, kw_only=True):
                 raise SettingsError(f"policy: {name} is that of the run: leave it out")
         shared = {name: getattr(self, name) for name in _OF_THE_RUN}
         return settings_from({**self.policy, **shared}, "policy")
+
+    @property
+    def given(self) -> Given:
+        return self.first.given
 
     @cached_property
     def rounds(self) -> Recipe:

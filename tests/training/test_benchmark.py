@@ -25,6 +25,7 @@ from german_whist import Game
 from german_whist.agents.checkpoints import FOLDER, list_checkpoints
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.cli import main
+from german_whist.common import plugins
 from german_whist.common.provenance import processor
 from german_whist.common.settings import SettingsError
 from german_whist.common.signals import RunStopped
@@ -42,14 +43,17 @@ from german_whist.training.experiments.benchmark import (
     unite,
 )
 from german_whist.training.experiments.benchmark_report import (
-    AS_PUBLISHED,
     Point,
     Result,
     draw_charts,
     over_seeds,
     page,
+    values_of,
 )
+from german_whist.training.experiments.benchmark_statistics import draw_intervals
 from german_whist.training.folder import FolderLock
+from german_whist.training.given import Given
+from german_whist.training.presets import settings_from
 
 # Of all trainers this one starts soonest: it needs no torch.
 TINY = {
@@ -550,7 +554,7 @@ def test_page_has_a_row_for_each_algorithm() -> None:
     assert rows[1].endswith("| 0.043 [0.043, 0.043] |")
     assert rows[2] == "| `cfr+` | 0.0010 (1 seed) | – | – |"
     assert rows[3].startswith("| `random-exact` | 0.1854 | 0.3130 | 1 |")
-    assert rows[4] == "| `nfsp` | 512, 2.0 s, 5 seeds | 512, 2.0 s, 5 seeds |"
+    assert "| `nfsp` | 512, 2.0 s, 5 seeds | 512, 2.0 s, 5 seeds |" in rows
     charts = draw_charts(results)
     assert [*charts] == [
         f"benchmark-{rules}-exploitability{ending}.svg"
@@ -595,14 +599,19 @@ def test_names_in_a_strangers_results_have_no_effect(
     assert main(["benchmark", str(path), "--folder", str(folder)]) == 0
     assert {each.name for each in tmp_path.iterdir()} == {"shown", "theirs.jsonl"}
     names = {each.name for each in folder.iterdir()}
-    assert len(names) == 3
+    assert len(names) == 5
     assert all(name.startswith("benchmark") for name in names)
     markdown = (folder / "benchmark.md").read_text(encoding="utf-8")
     assert re.findall(r"<(script|b)>", re.sub(r"(`+).*?\1", "", markdown)) == []
-    tables = [line for line in markdown.splitlines() if line.startswith("|")]
-    assert all(line.replace("\\|", "").count("|") == 3 for line in tables)
+    columns = [
+        {line.replace("\\|", "").count("|") - 1 for line in part.splitlines()}
+        for part in markdown.split("\n\n")
+        if part.startswith("|")
+    ]
+    assert columns == [{2}, {7}, {2}, {2}]
     assert "\n# " not in markdown
     assert all(name in markdown for name in names if name.endswith(".svg"))
+    assert "<script>" not in (folder / "benchmark-intervals.svg").read_text(encoding="utf-8")
     assert "\x1b" not in capsys.readouterr().out
 
 
@@ -611,6 +620,166 @@ def test_metrics_that_would_share_a_chart_are_refused() -> None:
     result = result_with(Point(1, 1.0, values))
     with pytest.raises(ValueError, match="two metrics have the chart benchmark-2x4-h2-wins"):
         draw_charts([result])
+
+
+NETWORK = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.policy = nn.Linear(n_inputs, n_actions)
+        self.critic = nn.Linear(n_inputs + n_hidden_inputs, 1)
+
+    def forward(self, observations, hidden_cards=None):
+        logits = self.policy(observations)
+        if hidden_cards is None:
+            return logits, None
+        return logits, self.critic(torch.cat([observations, hidden_cards], 1))
+
+
+def helper():
+    pass
+"""
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_outside_network_is_trained_beside_published_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(NETWORK, encoding="utf-8")
+    algorithms = {"other": {"trainer": "cfr"}, "ppo": {"n_envs": 64, "hidden_sizes": [8]}}
+    path = written(
+        tmp_path / "own.yaml", decisions=512, eval_points=1, algorithms=algorithms, seeds=3
+    )
+    assert main(["benchmark", path, "mine.py:Net", "--folder", "found"]) == 0
+    capsys.readouterr()
+    text = Path("found/benchmark.md").read_text(encoding="utf-8")
+    assert "| `Net` | own view | " not in text
+    assert re.search(r"\| `Net` \| hidden cards \| relative ranks \| float32 \| on \|", text)
+    assert "- `Net` had 512 decisions on `2x4-h2`, where published networks had " in text
+    assert "| `ppo-tuned` | " in text
+    (first, *_) = load_results(Path("found/results.jsonl"))
+    assert first.settings["network"] == "mine.py:Net"
+    assert len(first.reference) == 2
+    assert min(first.reference) > 0
+    # Another source is another network.
+    Path("mine.py").write_text(NETWORK.replace("pass", "return 1"), encoding="utf-8")
+    plugins._loaded_file.cache_clear()
+    assert main(["benchmark", path, "mine.py:Net", "--folder", "found"]) == 2
+    assert re.search("code is [0-9a-f]+, and here it is", capsys.readouterr().err)
+    # What neither a trainer nor a network is, and a benchmark that trains none.
+    assert main(["benchmark", path, "mine.py:helper"]) == 2
+    assert "mine.py:helper is a function: give a trainer, which is a class of" in (
+        capsys.readouterr().err
+    )
+    none = written(tmp_path / "none.yaml", algorithms={"cfr": {}})
+    assert main(["benchmark", none, "mine.py:Net"]) == 2
+    assert "no algorithm of the benchmark trains one" in capsys.readouterr().err
+
+
+def test_network_is_trained_by_the_algorithm_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(NETWORK, encoding="utf-8")
+    net = f"{tmp_path / 'mine.py'}:Net"
+    algorithms = {"ppo": {"n_envs": 64}, "mmd": {"n_envs": 32, "hidden_sizes": [8]}}
+    for named, trainer in (("", "ppo"), ("mmd", "mmd")):
+        path = written(tmp_path / "own.yaml", algorithms=algorithms, network_algorithm=named)
+        assert [*load_benchmark(path).algorithms] == ["ppo", "mmd"]
+        (only,) = load_benchmark(path, [net]).algorithms.values()
+        assert only == {
+            "n_envs": 64 if trainer == "ppo" else 32,
+            "trainer": trainer,
+            "network": net,
+        }
+    path = written(tmp_path / "own.yaml", algorithms=algorithms, network_algorithm="mdm")
+    with pytest.raises(SettingsError, match="network_algorithm is 'mdm'; did you mean 'mmd'"):
+        load_benchmark(path)
+
+
+def test_results_say_what_they_were_given_beside_the_published() -> None:
+    given = Given(
+        critic="own view",
+        observation="relative ranks",
+        precision="float32",
+        ema="off",
+        decisions="both seats",
+    )
+    published = results_of("2x4-h2", "ppo", [0.1], [0.2], given=given, budget=1000)
+    same = results_of("2x4-h2", "mine", [0.1], [0.2], given=given, budget=1000)
+    assert "Unlike the published" not in page([*same, *published], "", "", published)
+    other = msgspec.structs.replace(given, critic="hidden cards", precision="mixed", ema="on")
+    others = results_of("2x4-h2", "mine", [0.1], [0.2], given=other, budget=10)
+    others += results_of("2x5-h2", "mine", [0.1], [0.2], given=other, budget=10)
+    markdown = page([*others, *published], "", "", published)
+    assert (
+        "- `mine` had 10 decisions on `2x4-h2`, where published networks had 1,000 to 1,000.\n"
+        "- `mine` has a critic that sees hidden cards; critics of published networks see own view"
+        ".\n- `mine` was trained in mixed; published networks were in float32.\n"
+        "- `mine` has its average of weights on; published networks have it off.\n"
+        "- `mine` was measured on `2x5-h2`, on which nothing is published.\n"
+    ) in markdown
+    row = "| `mine` | hidden cards | relative ranks | mixed | on | both seats | a processor |"
+    assert row in markdown
+
+
+def test_trainers_say_what_they_are_given() -> None:
+    def given(**settings: Any) -> list[str]:
+        return [*msgspec.structs.astuple(settings_from({"rules": "2x4-h2", **settings}).given)]
+
+    assert given(trainer="ppo") == ["hidden cards", "relative ranks", "float32", "on", "both seats"]
+    fair = {"critic": "separate", "ema_decay": 0, "precision": "mixed", "card_ranks": "absolute"}
+    assert given(trainer="mmd", **fair) == [
+        "own view",
+        "absolute ranks",
+        "mixed",
+        "off",
+        "both seats",
+    ]
+    assert given(trainer="nfsp")[0] == given(trainer="cfr")[0] == "none"
+    assert given(trainer="sb3") == ["own view", "absolute ranks", "float32", "off", "own seat"]
+
+
+def test_multiples_are_of_the_loop_before_and_after() -> None:
+    runs = results_of("2x4-h2", "mine", [0.1, 0.1], [0.1, 0.1], reference=[0.4, 0.6])
+    markdown = page(runs, "", "")
+    assert "| `mine` | 512, 2.0 s (4 loops), 2 seeds |" in markdown
+    assert "- Loops are multiples of a reference loop" in markdown
+    assert "oops" not in page(results_of("2x4-h2", "mine", [0.1]), "", "")
+
+
+def test_pairs_have_welchs_intervals_and_iqms_leave_out_a_quarter() -> None:
+    first, second = [0.05, 0.06, 0.07, 0.08, 0.5], [0.02, 0.03, 0.025, 0.03, 0.035]
+    results = results_of("2x4-h2", "mmd", *[[value] for value in first])
+    results += results_of("2x4-h2", "ppo", *[[value] for value in second])
+    results += results_of("2x4-h2", "cfr+", [0.1])
+    markdown = page(results, "", "")
+    found = stats.ttest_ind(first, second, equal_var=False).confidence_interval()
+    difference = np.mean(first) - np.mean(second)
+    row = re.search(r"\| `mmd` − `ppo` \| (\S+) \[(\S+), (\S+)\] \|", markdown)
+    assert row is not None
+    # Welch's degrees of freedom are rounded down, so the interval is a little wider.
+    expected = [difference, found.low, found.high]
+    assert [*map(float, row.groups())] == pytest.approx(expected, abs=0.01)
+    assert "`cfr+` −" not in markdown
+    assert "| `mmd` | 0.0700 [" in markdown
+    apart = [*results_of("2x4-h2", "a", [0.1], [0.11]), *results_of("2x4-h2", "b", [0.3], [0.31])]
+    assert "| `a` − `b` | **-0.2000 [" in page(apart, "", "")
+
+
+def test_figure_of_intervals_is_the_same_each_time() -> None:
+    results = results_of("2x4-h2", "mmd", [0.1], [0.2], [0.3])
+    results += results_of("2x4-h2", "cfr+", [0.01])
+    log = [("2x4-h2", "exploitability")]
+    files = draw_intervals(values_of(results), log=log)
+    assert [*files] == ["benchmark-intervals.svg", "benchmark-intervals.pdf"]
+    assert all(
+        f">{name}</text>" in files["benchmark-intervals.svg"].decode() for name in ("mmd", "cfr+")
+    )
+    assert files["benchmark-intervals.pdf"].startswith(b"%PDF-")
+    assert files == draw_intervals(values_of(results), log=log)
 
 
 def test_trainer_cannot_have_the_name_of_a_published_row() -> None:
@@ -706,9 +875,9 @@ def test_page_says_of_which_machine_seconds_are() -> None:
     results = results_of("2x4-h2", "mine", [0.1, 0.1])
     assert "- Seconds of `mine` are of a core of a processor.\n" in page(results, "", "")
     assert "not comparable" not in page(results, "", "")
-    results += results_of("2x4-h2", "ppo", [0.1, 0.1], machine=AS_PUBLISHED)
+    results += results_of("2x4-h2", "ppo", [0.1, 0.1], machine="another")
     markdown = page(results, "", "")
-    assert "- Seconds of `ppo` are published ones, of another machine.\n" in markdown
+    assert "- Seconds of `ppo` are of a core of another.\n" in markdown
     assert "- Seconds of different machines are not comparable; decisions are.\n" in markdown
 
 
@@ -717,7 +886,10 @@ def test_published_results_are_whole_and_of_one_benchmark() -> None:
     assert len(unite([("published.jsonl", published)])) == len(published) > 100
     for name in ("exact", "exact-large"):
         budgets = {
-            (job.algorithm, job.rules): job.origin | {"machine": AS_PUBLISHED}
+            (job.algorithm, job.rules): {
+                **{field: value for field, value in job.origin.items() if field != "machine"},
+                "given": job.given,
+            }
             for job in load_benchmark(name).jobs(Path())
         }
         for result in published:

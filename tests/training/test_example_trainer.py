@@ -78,7 +78,7 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     assert main(["benchmark", "reinforce:Reinforce"]) == 2
     assert "`german-whist benchmark exact reinforce:Reinforce`" in capsys.readouterr().err
     assert main(["benchmark", "exact", "reinforce.py"]) == 2
-    assert "`german-whist benchmark exact reinforce:Class`" in capsys.readouterr().err
+    assert "`german-whist benchmark exact reinforce.py:Class`" in capsys.readouterr().err
     words = ["benchmark", "tiny.yaml", "reinforce:Reinforce"]
     assert main(words) == 0
     output = capsys.readouterr().out
@@ -88,6 +88,9 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     rows = [line.split(" | ")[0] for line in page.read_text().splitlines() if " [" in line]
     assert {"| `Reinforce`", "| `ppo-tuned`", "| `mccfr`"} <= {*rows}
     assert "(1 seed)" in page.read_text()
+    text = page.read_text(encoding="utf-8")
+    assert "- `Reinforce` had 9,000 decisions on `2x4-h2`, where published networks " in text
+    assert "- `Reinforce` does not state its critic (`given` of its settings says it)." in text
     chart = page.with_name("benchmark-2x4-h2-exploitability-time.svg").read_text()
     assert "Reinforce" in chart
     assert "cfr+" in chart

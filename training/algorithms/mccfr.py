@@ -11,6 +11,7 @@ from ...common.jit.compiler import warm_up
 from ...common.settings import PositiveInt, SettingsError, doc
 from ...solvers.external_sampling_mccfr import new_mccfr, run_iterations
 from ...solvers.public_tree import MAX_CARDS, public_tree, why_no_public_tree
+from ..given import BOTH_SEATS, INFORMATION_SETS, NONE, Given, on_or_off
 from ..settings import Settings
 from .base import Arrays, Trainer
 
@@ -71,6 +72,16 @@ class MCCFRSettings(Settings, frozen=True, kw_only=True):
                 f"init is {self.init!r}: mccfr learns a table, which begins with nothing; leave it "
                 "out"
             )
+
+    @property
+    def given(self) -> Given:
+        return Given(
+            critic=NONE,
+            observation=INFORMATION_SETS,
+            precision="float32",
+            ema=on_or_off(0),
+            decisions=BOTH_SEATS,
+        )
 
 
 class MCCFR(Trainer):

@@ -20,6 +20,7 @@ from ...common.settings import (
     doc,
 )
 from ...engine.batch.config import Options
+from ..given import BOTH_SEATS, HIDDEN_CARDS, NONE, OWN_SEAT, OWN_VIEW, Given, on_or_off
 from ..settings import Settings
 
 _BatchSize = Annotated[
@@ -206,6 +207,16 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
         return _notes_on_batch_size(self)
 
     @property
+    def given(self) -> Given:
+        return Given(
+            critic=HIDDEN_CARDS if self.critic == "oracle" else OWN_VIEW,
+            observation=_observation(self.network, f"{self.card_ranks} ranks"),
+            precision=self.precision,
+            ema=on_or_off(self.ema_decay),
+            decisions=BOTH_SEATS,
+        )
+
+    @property
     def episode(self) -> int:
         """Decisions of the longest possible episode, both seats counted."""
         return max(_episode_length(options) for options in self.all_options)
@@ -305,6 +316,16 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: nfsp learns in float32 alone")
 
+    @property
+    def given(self) -> Given:
+        return Given(
+            critic=NONE,
+            observation=_observation(self.network, "relative ranks"),
+            precision=self.precision,
+            ema=on_or_off(0),
+            decisions=BOTH_SEATS,
+        )
+
 
 class SB3Settings(Settings, frozen=True, kw_only=True):
     """MaskablePPO of sb3-contrib against fixed agents and earlier policies of the run."""
@@ -383,6 +404,25 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     @property
     def notes(self) -> tuple[str, ...]:
         return _notes_on_batch_size(self)
+
+    @property
+    def given(self) -> Given:
+        return Given(
+            critic=OWN_VIEW,
+            observation="absolute ranks",
+            precision=self.precision,
+            ema=on_or_off(0),
+            decisions=OWN_SEAT,
+        )
+
+
+def _observation(network: str, of_the_vector: str) -> str:
+    """What a policy reads: a custom network may read the history."""
+    if not network:
+        return of_the_vector
+    from ...agents.networks.custom_network import observation_of
+
+    return "history" if observation_of(network) == "history" else of_the_vector
 
 
 def _check_network(settings: PPOSettings | NFSPSettings) -> None:

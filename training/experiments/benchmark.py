@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,8 +25,10 @@ from ...agents.registry import load_agent
 from ...common.executors import LOCAL
 from ...common.files import file_name, read_yaml_mapping, write_file
 from ...common.markup import one_line
+from ...common.plugins import import_object
 from ...common.processor_time import WorkClock
-from ...common.provenance import processor
+from ...common.provenance import code_sha256, processor
+from ...common.reference_loop import reference_seconds
 from ...common.schema import convert, read_json
 from ...common.settings import (
     CheckedSettings,
@@ -41,16 +44,20 @@ from ...common.settings import (
     keep_settings,
 )
 from ...common.signals import RunStopped
+from ...common.suggestions import suggest, type_phrase
 from ...common.typing import JsonObject
 from ...engine.rules import Rules, load_rules
 from ...evaluation import evaluate
 from ...evaluation.exploitability.exact import check_measurable, measure_exploitability
 from ...solvers.cfr_plus import CFRPlusSolver
 from ...solvers.public_tree import public_tree
+from ..algorithms.base import Trainer
+from ..algorithms.registry import settings_kind, trainer_kind
 from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import evaluation_seed
 from ..folder import SETTINGS, STATE
+from ..given import INFORMATION_SETS, NONE, Given, on_or_off
 from ..presets import settings_from
 from .benchmark_report import EXPLOITABILITY, Point, Result, is_solvable
 from .jobs import Job, Log, run_jobs
@@ -123,6 +130,13 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     eval_hands: Annotated[
         EvenCount, doc("Number of hands that an evaluation plays against each opponent.")
     ] = 2_000
+    network_algorithm: Annotated[
+        str,
+        doc(
+            "Algorithm that trains a network of the command line, with its settings; empty: the "
+            "first that takes one."
+        ),
+    ] = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -139,6 +153,11 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                     )
         for rules in () if self.eval_opponents else self.rules:
             check_measurable(load_rules(rules))
+        if self.network_algorithm and self.network_algorithm not in self.algorithms:
+            raise SettingsError(
+                f"network_algorithm is {self.network_algorithm!r}"
+                f"{suggest(self.network_algorithm, self.algorithms)}"
+            )
         self.jobs(Path())
 
     def jobs(self, folder: Path) -> list[BenchmarkJob]:
@@ -221,13 +240,28 @@ class BenchmarkJob(Job):
     @property
     def origin(self) -> JsonObject:
         """What a result belongs to, beside its algorithm, rule set and seed: fields of `Result`."""
+        settings = self.benchmark.settings | self.benchmark.algorithms[self.algorithm]
         origin = {
             "budget": self.benchmark.decisions,
-            "settings": self.benchmark.settings | self.benchmark.algorithms[self.algorithm],
+            "settings": settings,
             "evaluation": self.evaluation,
             "machine": processor(),
+            "code": _code_of(settings),
         }
         return json.loads(json.dumps(origin))
+
+    @property
+    def given(self) -> Given:
+        """What its learner is given."""
+        if self.settings["trainer"] != CFR_PLUS:
+            return settings_from(self.settings).given
+        return Given(
+            critic=NONE,
+            observation=INFORMATION_SETS,
+            precision="float32",
+            ema=on_or_off(0),
+            decisions=INFORMATION_SETS,
+        )
 
     def check(self) -> None:
         """Refuse a folder with the run or the result of other settings, or of another machine."""
@@ -292,31 +326,76 @@ def _difference(found: JsonObject, expected: JsonObject) -> str:
     return ""
 
 
-def load_benchmark(source: str | Path, trainers: Sequence[str] = ()) -> Benchmark:
-    """The benchmark of a name or file; with trainers, `module:Class`, of these alone."""
+def _code_of(settings: JsonObject) -> str:
+    """SHA-256 of the sources of an outside trainer and network; empty for the package's own."""
+    trainer, network = settings.get("trainer", ""), settings.get("network", "")
+    classes: list[type] = [trainer_kind(trainer)] if ":" in trainer else []
+    if network:
+        from ...agents.networks.custom_network import network_class
+
+        classes.append(network_class(network))
+    return "".join(code_sha256(each.__module__) for each in classes)
+
+
+def load_benchmark(source: str | Path, classes: Sequence[str] = ()) -> Benchmark:
+    """The benchmark of a name or file; with classes, `module:Class` or `file.py:Class`, of these.
+
+    A class is a trainer, or a network: a torch module, which one of the benchmark's algorithms
+    trains.
+    """
     values, name = BENCHMARKS.values(source)
-    if trainers:
-        algorithms = {trainer.rpartition(":")[2]: {"trainer": trainer} for trainer in trainers}
-        if len(algorithms) < len(trainers):
+    if classes:
+        names = [each.rpartition(":")[2] for each in classes]
+        if len({*names}) < len(names):
             raise SettingsError(
-                f"{' '.join(trainers)}: two classes have one name, which names their folder: give "
+                f"{' '.join(classes)}: two classes have one name, which names their folder: give "
                 "one of them another"
             )
-        published = {result.algorithm for result in load_results(BENCHMARKS.path(PUBLISHED))}
-        for algorithm, settings in algorithms.items():
+        published = {result.algorithm for result in published_results()}
+        for each, algorithm in zip(classes, names, strict=True):
             if algorithm in published:
                 raise SettingsError(
-                    f"{settings['trainer']}: published results are called {algorithm!r}, too: give "
-                    "the class another name"
+                    f"{each}: published results are called {algorithm!r}, too: give the class "
+                    "another name"
                 )
-        values["algorithms"] = algorithms
+        benchmark = build_settings(Benchmark, values, name, "a part of a benchmark")
+        algorithms = {
+            algorithm: _algorithm_of(each, benchmark)
+            for each, algorithm in zip(classes, names, strict=True)
+        }
+        values = {**values, "algorithms": algorithms, "network_algorithm": ""}
     return build_settings(Benchmark, values, name, "a part of a benchmark")
 
 
-def published_results(benchmark: Benchmark) -> list[Result]:
-    """The package's own results on the rule sets of a benchmark."""
-    names = [load_rules(rules).name for rules in benchmark.rules]
-    return [result for result in load_results(BENCHMARKS.path(PUBLISHED)) if result.rules in names]
+def _algorithm_of(source: str, benchmark: Benchmark) -> JsonObject:
+    """Settings that train an outside class: a trainer, or a network."""
+    found = import_object(source)
+    # Whoever has a torch module has torch.
+    torch = sys.modules.get("torch")
+    if isinstance(found, type) and issubclass(found, Trainer):
+        return {"trainer": source}
+    if torch is None or not (isinstance(found, type) and issubclass(found, torch.nn.Module)):
+        raise SettingsError(
+            f"{source} is {type_phrase(found)}: give a trainer, which is a class of "
+            "german_whist.training.Trainer, or a network, which is a class of torch.nn.Module"
+        )
+    for name, own in benchmark.algorithms.items():
+        trainer = own.get("trainer", name)
+        if benchmark.network_algorithm in ("", name) and _takes_networks(trainer):
+            kept = {key: value for key, value in own.items() if key != "hidden_sizes"}
+            return {**kept, "trainer": trainer, "network": source}
+    raise SettingsError(
+        f"{source} is a network, and no algorithm of the benchmark trains one: add ppo, mmd or nfsp"
+    )
+
+
+def _takes_networks(trainer: str) -> bool:
+    return trainer != CFR_PLUS and "network" in settings_kind(trainer).__struct_fields__
+
+
+def published_results() -> list[Result]:
+    """The package's own results."""
+    return load_results(BENCHMARKS.path(PUBLISHED))
 
 
 def run_benchmark(
@@ -402,7 +481,7 @@ def _key(result: Result) -> tuple[str, str, int]:
 
 def _origin_of(result: Result) -> JsonObject:
     """What all seeds of an algorithm on a rule set have in common."""
-    names = ("budget", "settings", "evaluation")
+    names = ("budget", "settings", "evaluation", "code")
     return {name: getattr(result, name) for name in names}
 
 
@@ -413,6 +492,7 @@ def measure_job(job: BenchmarkJob) -> None:
     """Run a job to its end, and write what its policies come to."""
     job.keep()
     measure_points = _solve if job.settings["trainer"] == CFR_PLUS else _train
+    reference = [reference_seconds()]
     try:
         points = [*measure_points(job)]
     except RunStopped as stopped:
@@ -425,6 +505,8 @@ def measure_job(job: BenchmarkJob) -> None:
         algorithm=job.algorithm,
         seed=job.seed,
         points=points,
+        given=job.given,
+        reference=[*reference, reference_seconds()],
         **job.origin,
     )
     write_file(job.folder / RESULT, msgspec.json.encode(result) + b"\n")

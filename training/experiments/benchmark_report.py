@@ -19,6 +19,8 @@ from ...evaluation.exploitability.exact import measure_exploitability
 from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
 from ...solvers.public_tree import public_tree, why_no_public_tree
+from ..given import INFORMATION_SETS, NOT_STATED, Given
+from .benchmark_statistics import FIGURE, estimate_text, interquartile_table, pairs_table
 from .budgets import aligned, ended_early, went_beyond
 
 EXPLOITABILITY = "exploitability"
@@ -27,10 +29,12 @@ _LEAST_SHOWN = 1e-5
 """Lowest exploitability in a chart: CFR+ falls on, and would flatten the other curves."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
 """Labels of the charts' axes by the endings of their names."""
-
-
-AS_PUBLISHED = "as published"
-"""Machine of the package's own results."""
+_GIVEN = {
+    "critic": "has a critic that sees {value}; critics of published networks see {usual}",
+    "precision": "was trained in {value}; published networks were in {usual}",
+    "ema": "has its average of weights {value}; published networks have it {usual}",
+}
+"""How a result differs in what it was given."""
 
 
 class Point(Struct, frozen=True, omit_defaults=True):
@@ -59,8 +63,14 @@ class Result(Struct, frozen=True, kw_only=True):
     evaluation: str
     """How the values were measured."""
     machine: str
-    """Processor that the seconds are of, or `as published`."""
+    """Processor that the seconds are of."""
     points: Annotated[list[Point], Meta(min_length=1)]
+    given: Given = Given()
+    """What the learner was given beside its budget."""
+    reference: list[float] = []
+    """Seconds of the reference loop before and after the run, on the same core."""
+    code: str = ""
+    """SHA-256 of the source of an outside trainer or network; empty for the package's own."""
 
     def __post_init__(self) -> None:
         for point in self.points:
@@ -82,6 +92,11 @@ class Result(Struct, frozen=True, kw_only=True):
     @property
     def as_reported(self) -> bool:
         return any(point.as_reported for point in self.points)
+
+    @property
+    def multiples(self) -> float:
+        """Seconds of the run as multiples of the reference loop; NaN if it was not timed."""
+        return self.points[-1].seconds / np.mean(self.reference) if self.reference else math.nan
 
 
 def columns_of(results: Sequence[Result]) -> list[tuple[str, str]]:
@@ -118,9 +133,32 @@ def over_seeds(values: Sequence[Array]) -> Estimate:
     return mean_of(np.mean(values, axis=0))
 
 
-def page(results: Sequence[Result], command: str, images: str) -> str:
-    """The tables as Markdown, with links to the charts of `draw_charts` in the folder `images`."""
-    columns = columns_of(results)
+def values_of(results: Sequence[Result]) -> dict[tuple[str, str], dict[str, Array]]:
+    """The last value of each seed by column and algorithm; without algorithms that have none."""
+    names = dict.fromkeys(result.algorithm for result in results)
+    values: dict[tuple[str, str], dict[str, Array]] = {}
+    for rules, metric in columns_of(results):
+        runs = {name: runs_of(results, name, rules, metric) for name in names}
+        values[rules, metric] = {
+            name: np.array([run.points[-1].values[metric] for run in seeds])
+            for name, seeds in runs.items()
+            if seeds
+        }
+    return values
+
+
+def page(
+    results: Sequence[Result],
+    command: str,
+    images: str,
+    published: Sequence[Result] = (),
+    has_figure: bool = False,
+) -> str:
+    """The tables as Markdown, with links to the charts of `draw_charts` in the folder `images`.
+
+    Of `published` results those not shown are what the others are told apart from.
+    """
+    columns, values = columns_of(results), values_of(results)
     solved = [
         rules
         for rules, metric in columns
@@ -138,26 +176,29 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
         header.append("share of random play's")
     rows: list[list[str]] = []
     costs: list[list[str]] = []
+    shares: dict[str, list[Array]] = {}
     rule_sets = [*dict.fromkeys(rules for rules, _ in columns)]
     names = [*dict.fromkeys(result.algorithm for result in results)]
-    most_seeds = {
-        column: max(len(runs_of(results, name, *column)) for name in names) for column in columns
-    }
+    most_seeds = {column: max(map(len, by_name.values())) for column, by_name in values.items()}
     for algorithm in names:
-        runs = {column: runs_of(results, algorithm, *column) for column in columns}
-        last = {
-            (rules, metric): np.array([run.points[-1].values[metric] for run in seeds])
-            for (rules, metric), seeds in runs.items()
-        }
+        last = {column: values[column].get(algorithm) for column in columns}
         cells = [
-            _cell(values, most_seeds[column]) if len(values) else "–"
-            for column, values in last.items()
+            "–" if seeds is None else _cell(seeds, most_seeds[column])
+            for column, seeds in last.items()
         ]
         if len(solved) > 1:
-            relative = [last[rules, EXPLOITABILITY] / random_play[rules] for rules in solved]
-            seeds = {tuple(run.seed for run in runs[rules, EXPLOITABILITY]) for rules in solved}
-            comparable = len(seeds) == 1 and () not in seeds
-            cells.append(_text(over_seeds(relative), 3) if comparable else "–")
+            found = {rules: last[rules, EXPLOITABILITY] for rules in solved}
+            relative = [
+                seeds / random_play[rules] for rules, seeds in found.items() if seeds is not None
+            ]
+            if len(relative) == len(solved):
+                shares[algorithm] = relative
+            seeds_of = {
+                tuple(run.seed for run in runs_of(results, algorithm, rules, EXPLOITABILITY))
+                for rules in solved
+            }
+            comparable = len(seeds_of) == 1 and () not in seeds_of
+            cells.append(estimate_text(over_seeds(relative), 3) if comparable else "–")
         rows.append([_code(algorithm), *cells])
         costs.append(
             [_code(algorithm), *(_cost(runs_of(results, algorithm, rules)) for rules in rule_sets)]
@@ -168,9 +209,13 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
             for rules, metric in columns
         ]
         rows.append(["`random-exact`", *cells, *(["1"] if len(solved) > 1 else [])])
+    pairs = pairs_table(values)
     parts = [
         "Means over seeds with 95 % intervals (Student's t).",
         markdown_table(header, rows, right=range(1, len(header))),
+        "What each learner was given:",
+        given_table(results),
+        *departures(results, published),
         "Decisions and seconds of processor time of a training, without its evaluations:",
         markdown_table(
             ["algorithm", *map(_code, rule_sets)],
@@ -178,6 +223,20 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
             right=range(1, len(rule_sets) + 1),
         ),
         "\n".join(f"- {note}" for note in _notes(results)),
+        "Interquartile means with 95 % bootstrap intervals. With fewer than about ten seeds a "
+        "bootstrap interval is too narrow, so compare algorithms by the pairs below.",
+        interquartile_table(values, shares),
+        *(
+            [
+                "Differences of the means of all pairs, with 95 % intervals (Welch). A bold "
+                "difference has an interval without 0. Nothing is corrected for the number of "
+                "pairs.",
+                pairs,
+            ]
+            if pairs
+            else []
+        ),
+        *([f"![intervals of all algorithms]({images}/{FIGURE}.svg)"] if has_figure else []),
         *(
             f"![{markdown_text(f'{metric} on {rules} over {label}')}]"
             f"({images}/{chart_name(rules, metric, ending)})"
@@ -189,6 +248,51 @@ def page(results: Sequence[Result], command: str, images: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def given_table(results: Sequence[Result]) -> str:
+    """What the learners were given, a row for each algorithm and each thing it was given."""
+    rows: dict[tuple[str, ...], None] = {}
+    for run in results:
+        given = [str(getattr(run.given, name)) for name in Given.__struct_fields__]
+        rows[(_code(run.algorithm), *map(markdown_text, (*given, run.machine)))] = None
+    header = ["algorithm", "critic sees", "observation", "precision", "EMA", "counted", "processor"]
+    return markdown_table(header, [[*row] for row in rows])
+
+
+def departures(results: Sequence[Result], published: Sequence[Result]) -> list[str]:
+    """How results that are not published differ from the published ones, as a list in Markdown."""
+    names = {run.algorithm for run in published}
+    notes: dict[str, None] = {}
+    for run in results if published else ():
+        if run.algorithm not in names:
+            for note in _departures_of(run, published):
+                notes[f"- {_code(run.algorithm)} {note}."] = None
+    if not notes:
+        return []
+    return ["Unlike the published results:\n\n" + "\n".join(notes)]
+
+
+def _departures_of(run: Result, published: Sequence[Result]) -> Iterator[str]:
+    networks = [other for other in published if other.given.observation != INFORMATION_SETS]
+    on_deck = [other for other in networks if other.rules == run.rules]
+    if not on_deck:
+        yield f"was measured on {_code(run.rules)}, on which nothing is published"
+    budgets = [other.budget for other in on_deck]
+    if budgets and not min(budgets) <= run.budget <= max(budgets):
+        yield (
+            f"had {run.budget:,} decisions on {_code(run.rules)}, where published networks had "
+            f"{min(budgets):,} to {max(budgets):,}"
+        )
+    if on_deck and run.evaluation not in {other.evaluation for other in on_deck}:
+        yield f"was measured by {markdown_text(run.evaluation)}"
+    for name, text in _GIVEN.items():
+        value = getattr(run.given, name)
+        usual = sorted({getattr(other.given, name) for other in networks})
+        if value == NOT_STATED:
+            yield f"does not state its {name} (`given` of its settings says it)"
+        elif usual and value not in usual:
+            yield text.format(value=markdown_text(value), usual=" or ".join(usual))
+
+
 def _code(name: str) -> str:
     """A name of an algorithm or rule set in a table."""
     return markdown_code(name, in_table=True)
@@ -196,7 +300,7 @@ def _code(name: str) -> str:
 
 def _cell(values: Array, most_seeds: int) -> str:
     """The mean over seeds, marked where other algorithms have more of them."""
-    text = _text(over_seeds([values]))
+    text = estimate_text(over_seeds([values]))
     return f"{text} ({_seeds(len(values))})" if len(values) < most_seeds else text
 
 
@@ -210,7 +314,9 @@ def _cost(runs: Sequence[Result]) -> str:
     decisions = np.mean([run.decisions for run in runs])
     seconds = np.mean([run.points[-1].seconds for run in runs])
     reported = " as reported" if any(run.as_reported for run in runs) else ""
-    return f"{decisions:,.0f}{reported}, {seconds:,.1f} s, {_seeds(len(runs))}"
+    multiples = np.mean([run.multiples for run in runs])
+    loops = "" if math.isnan(multiples) else f" ({multiples:,.0f} loops)"
+    return f"{decisions:,.0f}{reported}, {seconds:,.1f} s{loops}, {_seeds(len(runs))}"
 
 
 def _notes(results: Sequence[Result]) -> Iterator[str]:
@@ -219,14 +325,14 @@ def _notes(results: Sequence[Result]) -> Iterator[str]:
     for run in results:
         machines[run.machine].setdefault(_code(run.algorithm))
     for machine, algorithms in machines.items():
-        source = (
-            "are published ones, of another machine"
-            if machine == AS_PUBLISHED
-            else f"are of a core of {markdown_text(machine)}"
-        )
-        yield f"Seconds of {', '.join(algorithms)} {source}."
+        yield f"Seconds of {', '.join(algorithms)} are of a core of {markdown_text(machine)}."
     if len(machines) > 1:
         yield "Seconds of different machines are not comparable; decisions are."
+    if any(run.reference for run in results):
+        yield (
+            "Loops are multiples of a reference loop, timed on the same core before and after each "
+            "run; they compare better than seconds do."
+        )
     if reported := dict.fromkeys(_code(run.algorithm) for run in results if run.as_reported):
         yield (
             f"Decisions of {', '.join(reported)} are as reported by the trainer; all others are "
@@ -309,11 +415,3 @@ def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: boo
 def chart_name(rules: str, metric: str, ending: str = "") -> str:
     rule_set = load_rules(rules).name
     return f"benchmark-{file_name(rule_set)}-{file_name(metric)}{ending}.svg"
-
-
-def _text(estimate: Estimate, digits: int = 4) -> str:
-    low, value, high = (
-        f"{bound:.{digits}f}" if abs(bound) >= 0.001 or not bound else f"{bound:.1g}"
-        for bound in (estimate.low, estimate.value, estimate.high)
-    )
-    return f"{value} [{low}, {high}]" if math.isfinite(estimate.margin_of_error) else value

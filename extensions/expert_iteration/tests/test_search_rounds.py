@@ -20,7 +20,6 @@ from german_whist.expert_iteration.recipe import Recipe
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.api import train
 from german_whist.training.experiments.benchmark import load_benchmark, load_results, measure_job
-from german_whist.training.experiments.benchmark_report import AS_PUBLISHED
 from german_whist.training.presets import settings_from
 from german_whist.training.run_state import write_policy
 
@@ -178,6 +177,7 @@ def test_published_rows_are_those_of_the_benchmarks(path: Path) -> None:
     here = [result for result in published if (result.rules, result.seed) in jobs]
     assert len(here) == len(jobs)
     for result in here:
-        origin = jobs[result.rules, result.seed].origin | {"machine": AS_PUBLISHED}
+        job = jobs[result.rules, result.seed]
+        origin = {**job.origin, "machine": result.machine, "given": job.given}
         assert origin == {name: getattr(result, name) for name in origin}
         assert result.points[-1].decisions == pytest.approx(result.budget, rel=0.01)

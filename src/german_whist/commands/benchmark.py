@@ -5,8 +5,9 @@ BENCHMARK is one of the benchmarks `small`, `full`, `exact`, `exact-large` and `
 YAML file. To continue an interrupted benchmark, give the same command again. Its folder holds all
 runs, and results.jsonl, which grows with each run.
 
-To compare your own trainers, name them after the benchmark as `module:Class`. Only your trainers
-are then trained, and the page shows them beside the package's results.
+To compare your own trainers and networks, name them after the benchmark as `file.py:Class` or
+`module:Class`. Only your classes are then trained, and the page shows them beside the package's
+results. It says where your classes had other decks, budgets or information.
 
 You can also name the results.jsonl of a finished benchmark. It is shown, and nothing is trained.
 The folder of the first benchmark gets the page benchmark.md and its charts, which show all results.
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "benchmarks",
         nargs="+",
         metavar="BENCHMARK",
-        help="name of a benchmark, YAML file, results.jsonl, or your own trainer as module:Class",
+        help="name of a benchmark, YAML file, results.jsonl, or your own file.py:Class",
     )
     parser.add_argument(
         "--folder",
@@ -46,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trust_option(parser)
 
 
-def _is_trainer(name: str) -> bool:
-    """Whether a word is a trainer as module:Class, and no path with a drive."""
+def _is_class(name: str) -> bool:
+    """Whether a word is file.py:Class or module:Class, and no path with a drive."""
     return ":" in name and Path(name).suffix not in (".yaml", ".yml", ".jsonl")
 
 
@@ -56,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..common.markup import printable
     from ..common.settings import SettingsError
     from ..common.signals import RunStopped
+    from ..common.trust import trusting
     from ..training.experiments.benchmark import (
         PUBLISHED,
         Benchmark,
@@ -65,48 +67,66 @@ def run(arguments: argparse.Namespace) -> int:
         run_benchmark,
         unite,
     )
-    from ..training.experiments.benchmark_report import Result, draw_charts, page
+    from ..training.experiments.benchmark_report import (
+        EXPLOITABILITY,
+        Result,
+        columns_of,
+        draw_charts,
+        page,
+        values_of,
+    )
+    from ..training.experiments.benchmark_statistics import FIGURE, draw_intervals
 
-    trainers = [name for name in arguments.benchmarks if _is_trainer(name)]
-    names = [name for name in arguments.benchmarks if name not in trainers]
-    if trainers and all(Path(name).suffix == ".jsonl" for name in names):
+    classes = [name for name in arguments.benchmarks if _is_class(name)]
+    names = [name for name in arguments.benchmarks if name not in classes]
+    if classes and all(Path(name).suffix == ".jsonl" for name in names):
         raise SettingsError(
-            f"{trainers[0]} is a trainer: name the benchmark that it is for, as in "
-            f"`german-whist benchmark exact {trainers[0]}`"
+            f"{classes[0]} is a class: name the benchmark that it is for, as in "
+            f"`german-whist benchmark exact {classes[0]}`"
         )
     for name in names:
         if Path(name).suffix == ".py":
             raise SettingsError(
-                f"{name} is a program: name the trainer in it, as in `german-whist benchmark exact "
-                f"{Path(name).stem}:Class`"
+                f"{name} is a program: name the trainer or the network in it, as in "
+                f"`german-whist benchmark exact {name}:Class`"
             )
-    classes = [trainer.rpartition(":")[2] for trainer in trainers]
-    folders = [Path("runs", "-".join(["benchmark", Path(name).stem, *classes])) for name in names]
+    ends = [name.rpartition(":")[2] for name in classes]
+    folders = [Path("runs", "-".join(["benchmark", Path(name).stem, *ends])) for name in names]
     folders[0] = arguments.folder or folders[0]
-    # Those to run are checked before the first begins.
-    sources = [
-        load_results(Path(name))
-        if Path(name).suffix == ".jsonl"
-        else load_benchmark(name, trainers)
-        for name in names
-    ]
-    shown: list[tuple[str, list[Result]]] = []
+    with trusting(classes):
+        # Those to run are checked before the first begins.
+        sources = [
+            load_results(Path(name))
+            if Path(name).suffix == ".jsonl"
+            else load_benchmark(name, classes)
+            for name in names
+        ]
+        shown: list[tuple[str, list[Result]]] = []
+        published: list[Result] = published_results() if classes else []
+        try:
+            for name, source, folder in zip(names, sources, folders, strict=True):
+                is_benchmark = isinstance(source, Benchmark)
+                results = run_benchmark(source, folder, arguments.jobs) if is_benchmark else source
+                shown.append((str(folder) if is_benchmark else name, results))
+        except RunStopped as stopped:
+            print(printable(str(stopped)))
+            return stopped.status
+        except KeyboardInterrupt:
+            print("the benchmark goes on with the same command")
+            raise
+    decks = {result.rules for _, results in shown for result in results}
+    beside = [result for result in published if result.rules in decks]
+    results = unite([*shown, (PUBLISHED, beside)])
+    command = shlex.join(["german-whist", "benchmark", *arguments.benchmarks])
+    files: dict[str, str | bytes] = {**draw_charts(results)}
     try:
-        for name, source, folder in zip(names, sources, folders, strict=True):
-            is_benchmark = isinstance(source, Benchmark)
-            results = run_benchmark(source, folder, arguments.jobs) if is_benchmark else source
-            shown.append((str(folder) if is_benchmark else name, results))
-            if is_benchmark and trainers:
-                shown.append((PUBLISHED, published_results(source)))
-    except RunStopped as stopped:
-        print(printable(str(stopped)))
-        return stopped.status
-    except KeyboardInterrupt:
-        print("the benchmark goes on with the same command")
-        raise
-    results = unite(shown)
-    text = page(results, shlex.join(["german-whist", "benchmark", *arguments.benchmarks]), ".")
-    for file_name, content in {_PAGE: text, **draw_charts(results)}.items():
+        log = [column for column in columns_of(results) if EXPLOITABILITY in column[1]]
+        files |= draw_intervals(values_of(results), log=log)
+    except ValueError as error:
+        print(error)
+    has_figure = f"{FIGURE}.svg" in files
+    text = page(results, command, ".", published, has_figure)
+    for file_name, content in {_PAGE: text, **files}.items():
         write_file(folders[0] / file_name, content)
     print(printable(text))
     print(folders[0] / _PAGE)

@@ -1,0 +1,29 @@
+"""The reference loop does the same work on every machine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from german_whist.common.reference_loop import reference_seconds, reference_work
+
+SEED = 88_172_645_463_325_252
+
+
+def test_reference_loop_multiplies_random_matrices() -> None:
+    size, rounds, state, total = 4, 3, SEED, 0
+    for _ in range(rounds):
+        left, right = np.zeros((2, size, size), int)
+        for i in range(size):
+            for j in range(size):
+                state ^= state << 13 & (1 << 64) - 1
+                state ^= state >> 7
+                state ^= state << 17 & (1 << 64) - 1
+                left[i, j] = (state & 1023) - 512
+                right[i, j] = (state >> 10 & 1023) - 512
+        total += (left @ right)[-1, -1]
+    matrices = [np.zeros((size, size), np.float32) for _ in range(3)]
+    assert reference_work(*matrices, np.uint64(SEED), rounds) == total
+
+
+def test_reference_loop_takes_a_measurable_time() -> None:
+    assert 0.001 < reference_seconds() < 10
