@@ -651,7 +651,7 @@ def test_outside_network_is_trained_beside_published_results(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(NETWORK, encoding="utf-8")
-    algorithms = {"other": {"trainer": "cfr"}, "ppo": {"n_envs": 64, "hidden_sizes": [8]}}
+    algorithms = {"other": {"trainer": "mccfr"}, "ppo": {"n_envs": 64, "hidden_sizes": [8]}}
     path = written(
         tmp_path / "own.yaml", decisions=512, eval_points=1, algorithms=algorithms, seeds=3
     )
@@ -676,7 +676,7 @@ def test_outside_network_is_trained_beside_published_results(
     assert "mine.py:helper is a function: give a trainer, which is a class of" in (
         capsys.readouterr().err
     )
-    none = written(tmp_path / "none.yaml", algorithms={"cfr": {}})
+    none = written(tmp_path / "none.yaml", algorithms={"mccfr": {}})
     assert main(["benchmark", none, "mine.py:Net"]) == 2
     assert "no algorithm of the benchmark trains one" in capsys.readouterr().err
 
@@ -738,7 +738,7 @@ def test_trainers_say_what_they_are_given() -> None:
         "off",
         "both seats",
     ]
-    assert given(trainer="nfsp")[0] == given(trainer="cfr")[0] == "none"
+    assert given(trainer="nfsp")[0] == given(trainer="mccfr")[0] == "none"
     assert given(trainer="sb3") == ["own view", "absolute ranks", "float32", "off", "own seat"]
 
 

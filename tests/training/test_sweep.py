@@ -27,10 +27,16 @@ from german_whist.cli import main
 from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.formats import percent_with_interval
+from german_whist.evaluation.statistics import Estimate
 from german_whist.training.callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from german_whist.training.experiments import sweep as sweeping
 from german_whist.training.experiments.benchmark import sampled_exploitability
-from german_whist.training.experiments.search_space import Range, load_sweep
+from german_whist.training.experiments.search_space import (
+    Range,
+    bounds_reached,
+    load_sweep,
+    widened,
+)
 from german_whist.training.experiments.sweep import (
     JOURNAL,
     PruningCallback,
@@ -68,6 +74,8 @@ SWEEP = {
     "eval_opponents": ["random"],
     "trials": 3,
     "finalists": 2,
+    "final_seeds": 0,
+    "widenings": 0,
     "final_eval_hands": 40,
 }
 # Processes that need no torch start soonest.
@@ -215,6 +223,123 @@ def test_without_opponents_the_exploitability_is_minimized(tmp_path: Path) -> No
     assert f"trial {result.best.number}, {text}: batch_size=" in "\n".join(lines)
 
 
+@pytest.mark.usefixtures("no_tensorboard")
+def test_finalists_are_trained_again_with_seeds_of_their_own(tmp_path: Path) -> None:
+    options = {"eval_opponents": [], "trials": 2, "final_seeds": 2, "pruner": "Nop"}
+    sweep = load_sweep(written(tmp_path, **TABLES, **options))
+    folder, lines = tmp_path / "sweep", list[str]()
+    result = run_sweep(sweep, folder, log=lines.append)
+    rules, means = load_rules("2x4-h2"), list[float]()
+    for number in (0, 1):
+        runs = [folder / "finalists" / str(number) / f"seed-{1_000_002 + k}" for k in (0, 1)]
+        assert {run.name for run in runs[0].parent.iterdir()} == {run.name for run in runs}
+        settings = [yaml.safe_load((run / "settings.yaml").read_text()) for run in runs]
+        assert [each["seed"] for each in settings] == [1_000_002, 1_000_003]
+        assert {each["averaging"] for each in settings} == {
+            result.study.trials[number].params["averaging"]
+        }
+        values = [sampled_exploitability(find_checkpoint(run), rules) for run in runs]
+        assert len({*values}) == 2
+        means.append(float(np.mean(values)))
+    best = int(np.argmin(means))
+    assert result.best.number == best
+    assert -result.best.objective.value == pytest.approx(means[best])
+    assert f"trial {best}, mean of 2 other seeds: exploitability {means[best]:.4f} ± " in "\n".join(
+        lines
+    )
+    about = load_settings(folder / "best.yaml").about
+    assert about.startswith(f"the best of 2 trials, exploitability {means[best]:.4f} ± ")
+    # What is trained is not trained again.
+    states = [*folder.glob("finalists/*/*/state.safetensors")]
+    before = [path.stat().st_mtime_ns for path in states]
+    assert run_sweep(sweep, folder, log=lines.append).best == result.best
+    assert [path.stat().st_mtime_ns for path in states] == before
+
+
+def test_bounds_are_reached_by_half_of_the_best_and_moved_on() -> None:
+    space = {
+        "learning_rate": Range(low=1e-4, high=1e-2, log=True),
+        "gae_lambda": Range(low=0.0, high=1.0),
+        "ent_coef": Range(low=0.01, high=0.05),
+        "clip_range": Range(low=0.1, high=0.4),
+        "n_envs": [256, 512, 1024],
+        "n_epochs": [4, 2, 1],
+        "batch_size": [64, 128],
+        "critic": ["separate", "oracle"],
+    }
+    best = [
+        {"learning_rate": 9e-3, "gae_lambda": 0.99, "ent_coef": 0.0105, "clip_range": 0.2},
+        {"learning_rate": 1e-2, "gae_lambda": 0.97, "ent_coef": 0.0515, "clip_range": 0.39},
+        {"learning_rate": 1e-3, "gae_lambda": 0.5, "ent_coef": 0.01, "clip_range": 0.3},
+    ]
+    numbers = {"n_envs": [1024, 1024, 512], "n_epochs": [1, 1, 4], "batch_size": [64, 128, 64]}
+    for k, settings in enumerate(best):
+        settings |= {name: values[k] for name, values in numbers.items()}
+        settings["critic"] = "oracle"
+    reached = bounds_reached(space, best)
+    assert reached == {
+        "learning_rate": ["high"],
+        "gae_lambda": ["high"],
+        "ent_coef": ["low"],
+        "n_envs": ["high"],
+        "n_epochs": ["low"],
+        "batch_size": ["low"],
+    }
+    wider = widened(space, settings_from({"trainer": "ppo"}), reached)
+    # Half of two decades.
+    assert wider["learning_rate"] == Range(low=1e-4, high=0.1, log=True)
+    assert wider["gae_lambda"] == space["gae_lambda"]  # a λ is at most 1
+    assert wider["ent_coef"] == Range(low=0.005, high=0.05)  # half of the width would be below 0
+    assert wider["n_envs"] == [256, 512, 1024, 2048]
+    assert wider["batch_size"] == [32, 64, 128]
+    # An epoch is the least.
+    assert [wider[name] for name in ("n_epochs", "clip_range", "critic")] == [
+        space[name] for name in ("n_epochs", "clip_range", "critic")
+    ]
+
+
+@pytest.mark.parametrize("stopped_after", [0, 2, 3, 4])
+def test_space_is_widened_where_the_best_trials_end(
+    stopped_after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    monkeypatch.setattr(sweeping, "_objective", best_at_the_largest)
+    options = {"sampler": "Random", "widenings": 2, "widening_trials": 2, "trials": 3}
+    path = written(tmp_path, space={"ent_coef": [0.25, 0.5], "n_epochs": [2]}, **options)
+    folder, lines = tmp_path / "sweep", list[str]()
+    if stopped_after:
+
+        def stop(line: str) -> None:
+            if line.startswith(f"trial {stopped_after} begins"):
+                raise RunStopped("interrupted", 130)
+
+        with pytest.raises(RunStopped):
+            run_sweep(load_sweep(path), folder, log=stop)
+    result = run_sweep(load_sweep(path), folder, log=lines.append)
+    assert [trial.number for trial in result.study.trials] == [*range(7)]
+    assert {trial.name for trial in (folder / "trials").iterdir()} == {*map(str, range(7))}
+    assert {trial.state.name for trial in result.study.trials} == {"COMPLETE"}
+    assert result.space["ent_coef"][:3] == [0.25, 0.5, 1.0]
+    assert result.space["n_epochs"] == [2]
+    largest = max(yaml.safe_load(trial.params["ent_coef"]) for trial in result.study.trials)
+    assert result.best.settings["ent_coef"] == largest
+    if not stopped_after:
+        text = "\n".join(lines)
+        assert (
+            "ent_coef is at its high bound in half or more of the best 2 trials: 0.25, 0.5, now"
+            in text
+        )
+        assert "the space is widened, and 2 trials follow\ntrial 3 begins" in text
+    before = [(trial.params, trial.value) for trial in result.study.trials]
+    again = run_sweep(load_sweep(path), folder, log=lines.append)
+    assert [(trial.params, trial.value) for trial in again.study.trials] == before
+
+
+def best_at_the_largest(settings: Settings, folder: Path, _: object) -> Estimate:
+    value = getattr(load_settings(folder / "settings.yaml"), "ent_coef", 0.0)
+    return Estimate(value, value, value)
+
+
 def test_finalists_trained_elsewhere_are_reported(tmp_path: Path) -> None:
     folder, lines = tmp_path / "sweep", list[str]()
     sweep = load_sweep(written(tmp_path, trials=2))
@@ -290,9 +415,11 @@ def test_trials_side_by_side_have_the_results_of_one_by_one(tmp_path: Path) -> N
 
 
 def no_training(settings: Settings, folder: Path, **_: object) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.yaml").write_text(settings.as_yaml(), encoding="utf-8")
     good = read_checkpoint("champion-1")
     path = folder / "checkpoints" / "640"
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_checkpoint(path, good.weights, good.card)
     save_state(folder / "state.safetensors", {}, RunState({}, evaluations=[evaluation(0.5)]))
 

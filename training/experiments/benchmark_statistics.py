@@ -101,17 +101,8 @@ def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, b
     except ImportError:
         raise ValueError(not_installed("the figure of intervals", "matplotlib", "train")) from None
     names = [*dict.fromkeys(name for column in values.values() for name in column)]
-    with (
-        warnings.catch_warnings(),
-        mpl.rc_context(
-            {
-                "svg.hashsalt": FIGURE,
-                "svg.fonttype": "none",
-                "font.size": 9,
-                "text.parse_math": False,
-            }
-        ),
-    ):
+    style = {"svg.hashsalt": FIGURE, "svg.fonttype": "none", "font.size": 9}
+    with warnings.catch_warnings(), mpl.rc_context({**style, "text.parse_math": False}):
         warnings.simplefilter("ignore")  # a name may have characters that the font lacks
         figure = Figure((2.4 + 2.6 * len(values), 0.9 + 0.32 * len(names)), layout="constrained")
         panels = figure.subplots(1, len(values), sharey=True, squeeze=False)[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,6 +17,7 @@ from ...common.settings import (
     EvenCount,
     Names,
     NonNegative,
+    NonNegativeInt,
     Positive,
     PositiveInt,
     Seed,
@@ -92,10 +95,24 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
             "of the settings."
         ),
     ] = 0.0
+    widenings: Annotated[
+        NonNegativeInt,
+        doc(
+            "How often the space is widened, at most. Where at least half of the finalists are at "
+            "a bound of a setting, the sweep moves the bound and makes further trials."
+        ),
+    ] = 1
+    widening_trials: Annotated[PositiveInt, doc("Number of trials that follow a widening.")] = 20
     finalists: Annotated[
-        PositiveInt,
-        doc("Number of trials, the best ones, that are evaluated again on fresh deals."),
-    ] = 4
+        PositiveInt, doc("Number of trials, the best ones, that are compared again.")
+    ] = 5
+    final_seeds: Annotated[
+        NonNegativeInt,
+        doc(
+            "Number of times that each finalist is trained again, with other seeds. The best mean "
+            "wins. 0: the trial itself is evaluated on fresh deals."
+        ),
+    ] = 3
     final_eval_hands: Annotated[
         EvenCount, doc("Number of hands that a finalist plays against each opponent.")
     ] = 10_000
@@ -119,7 +136,9 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
         """The objective in words: a mean win rate, or an exploitability, which is negated."""
         if self.eval_opponents:
             return percent_with_interval(objective)
-        return f"exploitability {-objective.value:.4f}"
+        half = objective.margin_of_error
+        interval = f" ± {half:.4f}" if half and math.isfinite(half) else ""
+        return f"exploitability {-objective.value:.4f}{interval}"
 
 
 def load_sweep(path: str | Path) -> Sweep:
@@ -152,6 +171,11 @@ def load_sweep(path: str | Path) -> Sweep:
     return sweep
 
 
+def convert_space(space: Mapping[str, Any]) -> dict[str, Range | list[Any]]:
+    """A space from plain values."""
+    return {name: _choices(value, f"space: {name}") for name, value in space.items()}
+
+
 def _choices(value: object, source: str) -> Range | list[object]:
     if isinstance(value, dict):
         return build_settings(Range, value, source, "a part of a range")
@@ -173,6 +197,103 @@ def base_settings(sweep: Sweep, folder: Path) -> Settings:
     }
     values, source = PRESETS.values(preset) if preset else ({}, "settings")
     return settings_from({**values, **evaluation, **sweep.settings}, source)
+
+
+# -- widening
+
+Space = Mapping[str, Range | list[Any]]
+_EDGE = 0.05
+"""Part of a range, on its own scale, that counts as its bound."""
+_STEPS = (0.5, 0.25, 0.125)
+"""Parts of its width that a range is widened by; the first that the setting accepts."""
+
+
+def bounds_reached(space: Space, best: Sequence[JsonObject]) -> dict[str, list[str]]:
+    """Bounds, `low` or `high`, that at least half of the best trials are at, by setting.
+
+    A trial is at a bound of a range within 5 % of its width, and at one of a list with its lowest
+    or highest number.
+    """
+    reached: dict[str, list[str]] = {}
+    for name, choices in space.items():
+        places = [_place(choices, settings[name]) for settings in best if name in settings]
+        for bound, place in (("low", 0.0), ("high", 1.0)):
+            at_bound = sum(each is not None and abs(each - place) <= _EDGE for each in places)
+            if places and 2 * at_bound >= len(best):
+                reached.setdefault(name, []).append(bound)
+    return reached
+
+
+def _place(choices: Range | list[Any], value: Any) -> float | None:
+    """Where a value is between the bounds, from 0 to 1; None in a list without an order."""
+    if isinstance(choices, Range):
+        low, high, at = (_on_scale(choices, each) for each in (choices.low, choices.high, value))
+        return (at - low) / (high - low) if high > low else None
+    numbers = _numbers(choices)
+    if len(numbers) < 2 or value not in numbers:
+        return None
+    return numbers.index(value) / (len(numbers) - 1)
+
+
+def _on_scale(choices: Range, value: float) -> float:
+    return math.log(value) if choices.log else float(value)
+
+
+def _numbers(choices: list[Any]) -> list[float]:
+    """The numbers of a list in order; none if anything else is in it."""
+    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in choices):
+        return []
+    return sorted(choices)
+
+
+def widened(space: Space, base: Settings, reached: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The space with the bounds moved on that were reached, as far as the settings accept it.
+
+    A range grows by half of its width on its own scale, or by a quarter or an eighth. A list gets
+    one more number, in the ratio of its last two.
+    """
+    wider = dict(space)
+    for name, bounds in reached.items():
+        for bound in bounds:
+            for value in _values_beyond(wider[name], bound):
+                changed = round(value) if type(getattr(base, name, None)) is int else value
+                if _accepts(base, name, changed):
+                    wider[name] = _with_bound(wider[name], bound, changed)
+                    break
+    return wider
+
+
+def _accepts(base: Settings, name: str, value: float) -> bool:
+    try:
+        settings_from({**base.as_mapping(), name: value})
+    except SettingsError:
+        return False
+    return True
+
+
+def _values_beyond(choices: Range | list[Any], bound: str) -> list[float]:
+    """Values beyond a bound, the furthest first."""
+    if isinstance(choices, Range):
+        low, high = (_on_scale(choices, each) for each in (choices.low, choices.high))
+        ends = [
+            high + part * (high - low) if bound == "high" else low - part * (high - low)
+            for part in _STEPS
+        ]
+        return [_rounded(math.exp(end) if choices.log else end) for end in ends]
+    numbers = _numbers(choices) if bound == "high" else _numbers(choices)[::-1]
+    before, last = numbers[-2:]
+    return [_rounded(last * last / before if before and last else 2 * last - before)]
+
+
+def _rounded(value: float) -> float:
+    """To three significant digits; whole numbers stay whole."""
+    return value if value == round(value) else float(f"{value:.3g}")
+
+
+def _with_bound(choices: Range | list[Any], bound: str, value: float) -> Range | list[Any]:
+    if isinstance(choices, Range):
+        return msgspec.structs.replace(choices, **{bound: value})
+    return [*choices, value] if bound == "high" else [value, *choices]
 
 
 # -- Optuna

@@ -1,7 +1,9 @@
-"""Hyperparameter search with Optuna: trials are trained and pruned, the best re-evaluated.
+"""Hyperparameter search with Optuna: trials are trained and pruned, the best trained again.
 
 Optuna's storage holds the trials: a sweep can be resumed, and shared by processes and machines.
-The highest of noisy win rates is biased, so finalists are evaluated on deals that selected none.
+Where the best trials are at a bound of the space, it is widened, and further trials follow in a
+study that begins with the earlier ones. The best of noisy results is biased, so finalists are
+trained again with seeds, and evaluated on deals, that selected none.
 """
 
 from __future__ import annotations
@@ -9,24 +11,24 @@ from __future__ import annotations
 import math
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from ...agents.checkpoints import find_checkpoint
 from ...common.executors import LOCAL, MAX_DEATHS, check_backend
-from ...common.files import write_file
+from ...common.files import file_lock, write_file
 from ...common.processor_time import processor_seconds
 from ...common.serialization import JsonStruct, csv_text
-from ...common.settings import SettingsError, format_overrides
+from ...common.settings import SettingsError, format_overrides, format_value
 from ...common.signals import UNSTABLE, RunStopped, is_alive
 from ...common.typing import JsonObject
-from ...evaluation.statistics import Estimate
+from ...evaluation.statistics import Estimate, mean_of
 from ..algorithms.registry import make_trainer
 from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
@@ -39,13 +41,18 @@ from .benchmark import sampled_exploitability
 from .jobs import Job, Log, run_jobs
 from .search_space import (
     BUDGET,
+    Range,
+    Space,
     Sweep,
     base_settings,
+    bounds_reached,
+    convert_space,
     distribution,
     import_optuna,
     make_pruner,
     make_sampler,
     trial_settings,
+    widened,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +62,12 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial, TrialState
 
 BEST, TRIALS, JOURNAL, TABLE = "best.yaml", "trials", "optuna.log", "trials.csv"
+FINALISTS = "finalists"
+"""Folder of their trainings, by trial and seed."""
+_FIRST_FINAL_SEED = 1_000_001
+"""Seeds of finalists, over that of the trials; benchmarks have seeds from 1 to 10,000."""
+_WIDENED, _COPIED, _LOCK = "widened", "copied", ".widening.lock"
+"""Attributes of a study, the wider space of the next and whether all trials were copied; a file."""
 _TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
 """Iterations that a budget in processor time is measured by: at least so many, that part of it."""
 _FINALISTS_SEED = EVALUATION_SEED + 1
@@ -62,11 +75,11 @@ _CONFIRMATION_SEED = EVALUATION_SEED + 2
 
 
 class Finalist(Struct, frozen=True):
-    """One of the best trials, evaluated on deals that did not select it."""
+    """One of the best trials, trained with seeds and evaluated on deals that did not select it."""
 
     number: int
     objective: Estimate
-    """Mean win rate; without opponents the exploitability, negated."""
+    """Mean win rate, over seeds if there are some; without opponents the negated exploitability."""
     settings: JsonObject
 
 
@@ -75,9 +88,11 @@ class SweepResult(JsonStruct, frozen=True, kw_only=True):
 
     folder: Path
     finalists: list[Finalist]
-    """The best trials by their objective on fresh deals, best first."""
+    """The best trials by their objective with other seeds and on fresh deals, best first."""
     study: Any
-    """Optuna's study."""
+    """Optuna's study; of several, the one of the widest space."""
+    space: dict[str, Any]
+    """The space, as far as it was widened."""
     confirmed: Estimate
     """Objective of the best finalist on deals that selected nothing."""
 
@@ -123,26 +138,72 @@ def run_sweep(
         raise ValueError(f"workers is {workers}: give at least 1")
     in_process = workers == 1 and check_backend(on) == LOCAL
     base = base_settings(sweep, preset_folder or Path())
-    space = {name: distribution(base, name, choices) for name, choices in sweep.space.items()}
     storage = sweep.storage or str((folder / JOURNAL).resolve())
-    sampler, pruner = make_sampler(sweep.sampler, sweep.seed), make_pruner(sweep.pruner)
     folder.mkdir(parents=True, exist_ok=True)
-    study = import_optuna().create_study(
-        storage=_open_storage(storage),
-        study_name=folder.name,
-        direction="maximize",
-        load_if_exists=True,
-        sampler=sampler,
-        pruner=pruner,
-    )
-    while (left := sweep.trials - _n_counted(study)) > 0:
+
+    def open_study(number: int) -> Study:
+        name = f"{folder.name}-widened-{number}" if number else folder.name
+        return import_optuna().create_study(
+            storage=_open_storage(storage),
+            study_name=name,
+            direction="maximize",
+            load_if_exists=True,
+            sampler=make_sampler(sweep.sampler, sweep.seed),
+            pruner=make_pruner(sweep.pruner),
+        )
+
+    def run(jobs: Sequence[Job]) -> Iterator[tuple[Job, int]]:
+        # A single training is in this process: starting another would take seconds.
+        if in_process:
+            for job in jobs:
+                yield job, _train(job, log)
+        else:
+            yield from run_jobs(jobs, on, log, workers=workers)
+
+    study, space, number = open_study(0), sweep.space, 0
+    while True:
+        # In a space that was widened before, no further trials are made.
+        if _WIDENED not in study.user_attrs:
+            most = sweep.trials + number * sweep.widening_trials
+            _run_trials(study, most, sweep, space, base, folder, storage, run, log, workers)
+            wider = _wider_space(study, sweep, space, base, log) if number < sweep.widenings else {}
+            if not wider:
+                break
+            study.set_user_attr(_WIDENED, to_builtins(wider))
+        space = convert_space(study.user_attrs[_WIDENED])
+        number += 1
+        with file_lock(folder / _LOCK):
+            study = _copy_trials(study, open_study(number), space, base)
+    for trial in filter(_runs_elsewhere, _trials(study, "RUNNING")):
+        log(
+            f"trial {trial.number} is trained on {trial.user_attrs['process'][0]}, or was broken "
+            "off there: give the same command there, and it is compared too"
+        )
+    return _select_best(study, sweep, space, base, folder, run, log)
+
+
+def _run_trials(
+    study: Study,
+    most: int,
+    sweep: Sweep,
+    space: Space,
+    base: Settings,
+    folder: Path,
+    storage: str,
+    run: Callable[[Sequence[Job]], Iterator[tuple[Job, int]]],
+    log: Log,
+    workers: int,
+) -> None:
+    """Train trials until there are so many; interrupted ones first."""
+    distributions = {name: distribution(base, name, choices) for name, choices in space.items()}
+    while (left := most - _n_counted(study)) > 0:
         count = min(workers, left)
         trials = _interrupted_trials(study, log)[:count]
-        trials += [study.ask(space) for _ in range(count - len(trials))]
+        trials += [study.ask(distributions) for _ in range(count - len(trials))]
         jobs: list[Job] = []
         for trial in trials:
             settings = _settings_of(trial, base, sweep)
-            pruning = PruningCallback(storage, folder.name, sweep.pruner, trial._trial_id)
+            pruning = PruningCallback(storage, study.study_name, sweep.pruner, trial._trial_id)
             job = Job(
                 name=f"trial {trial.number}",
                 folder=folder / TRIALS / str(trial.number),
@@ -154,9 +215,7 @@ def run_sweep(
             trial.set_user_attr("process", (socket.gethostname(), os.getpid(), starts))
             log(f"{job.name} begins: {job.folder}")
         try:
-            # A single trial trains in this process: starting another would take seconds.
-            ended = [(jobs[0], _train(jobs[0], log))] if in_process else run_jobs(jobs, on, log)
-            codes = {job.name: code for job, code in ended}
+            codes = {job.name: code for job, code in run(jobs)}
             for trial, job in zip(trials, jobs, strict=True):
                 if (code := codes[job.name]) in (0, UNSTABLE):
                     result = _record_end(sweep, trial, job, diverged=bool(code))
@@ -170,12 +229,69 @@ def run_sweep(
                 for trial in trials:
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
-    for trial in filter(_runs_elsewhere, _trials(study, "RUNNING")):
+
+
+def _best_trials(study: Study, count: int) -> list[FrozenTrial]:
+    complete = sorted(_trials(study, "COMPLETE"), key=attrgetter("value"), reverse=True)
+    return complete[:count]
+
+
+def _wider_space(
+    study: Study, sweep: Sweep, space: Space, base: Settings, log: Log
+) -> dict[str, Any]:
+    """The space widened where its best trials are at a bound; empty if it stays."""
+    best = [trial_settings(trial) for trial in _best_trials(study, sweep.finalists)]
+    reached = bounds_reached(space, best)
+    if not reached:
+        log(f"none of the best {len(best)} trials' settings is at a bound in half of them")
+        return {}
+    wider = widened(space, base, reached)
+    for name, bounds in reached.items():
         log(
-            f"trial {trial.number} is trained on {trial.user_attrs['process'][0]}, or was broken "
-            "off there: give the same command there, and it is compared too"
+            f"{name} is at its {' and '.join(bounds)} bound in half or more of the best "
+            f"{len(best)} trials: {_space_text(space[name])}, "
+            + (
+                f"now {_space_text(wider[name])}"
+                if wider[name] != space[name]
+                else "and it takes nothing beyond"
+            )
         )
-    return _select_best(study, sweep, base, folder, log)
+    if wider == space:
+        return {}
+    if _trials(study, "RUNNING"):
+        log("the space is widened when the trials that run elsewhere are done: repeat the command")
+        return {}
+    log(f"the space is widened, and {sweep.widening_trials} trials follow")
+    return wider
+
+
+def _space_text(choices: Range | list[Any]) -> str:
+    if isinstance(choices, Range):
+        return f"{choices.low:g} to {choices.high:g}"
+    return ", ".join(map(format_value, choices))
+
+
+def _copy_trials(study: Study, wider: Study, space: Space, base: Settings) -> Study:
+    """The study of a wider space, which begins with all trials of the one before.
+
+    Optuna does not let a list grow within a study.
+    """
+    if wider.user_attrs.get(_COPIED):
+        return wider
+    distributions = {name: distribution(base, name, choices) for name, choices in space.items()}
+    for trial in study.get_trials(deepcopy=False)[len(wider.get_trials(deepcopy=False)) :]:
+        wider.add_trial(
+            import_optuna().trial.create_trial(
+                state=trial.state,
+                value=trial.value,
+                params=trial.params,
+                distributions={name: distributions[name] for name in trial.params},
+                user_attrs=trial.user_attrs,
+                intermediate_values=trial.intermediate_values,
+            )
+        )
+    wider.set_user_attr(_COPIED, True)
+    return wider
 
 
 def _open_storage(storage: str) -> str | JournalStorage:
@@ -348,19 +464,15 @@ class PruningCallback(Callback):
             run.stop("the sweep expects nothing of it")
 
 
-def _select_best(study: Study, sweep: Sweep, base: Settings, folder: Path, log: Log) -> SweepResult:
-
-    def evaluate(number: int, seed: int) -> Estimate:
-        run = folder / TRIALS / str(number)
-        evaluation = evaluate_checkpoint(
-            find_checkpoint(run),
-            sweep.eval_opponents,
-            sweep.final_eval_hands,
-            seed=seed,
-            against_earlier=False,
-        )
-        return _objective(base, run, evaluation.results)
-
+def _select_best(
+    study: Study,
+    sweep: Sweep,
+    space: Space,
+    base: Settings,
+    folder: Path,
+    run: Callable[[Sequence[Job]], Iterator[tuple[Job, int]]],
+    log: Log,
+) -> SweepResult:
     rows = [
         {
             "number": trial.number,
@@ -371,24 +483,51 @@ def _select_best(study: Study, sweep: Sweep, base: Settings, folder: Path, log: 
         for trial in study.trials
     ]
     write_file(folder / TABLE, csv_text(rows))
-    complete = sorted(_trials(study, "COMPLETE"), key=attrgetter("value"), reverse=True)
-    if not complete:
+    best = _best_trials(study, sweep.finalists)
+    if not best:
         raise ValueError(
             f"{folder}: none of its {len(study.trials)} trials was trained to its end: try more, "
             "or prune less, as with pruner: Nop"
         )
+    if sweep.final_seeds:
+        folders = _train_finalists(best, sweep, base, folder, run, log)
+    else:
+        folders = {trial.number: [folder / TRIALS / str(trial.number)] for trial in best}
+
+    def evaluate(number: int, seed: int) -> Estimate:
+        objectives: list[Estimate] = []
+        for path in folders[number]:
+            evaluation = evaluate_checkpoint(
+                find_checkpoint(path),
+                sweep.eval_opponents,
+                sweep.final_eval_hands,
+                seed=seed,
+                against_earlier=False,
+            )
+            objectives.append(_objective(base, path, evaluation.results))
+        if len(objectives) == 1:
+            return objectives[0]
+        return mean_of([objective.value for objective in objectives])
+
     where = " on fresh deals" if sweep.eval_opponents else ""  # an exploitability is exact
+    if sweep.final_seeds:
+        where += f", mean of {sweep.final_seeds} other seeds"
     finalists: list[Finalist] = []
-    for trial in complete[: sweep.finalists]:
-        if not (folder / TRIALS / str(trial.number)).exists():
+    for trial in best:
+        if trial.number not in folders:
+            log(f"trial {trial.number} diverged with another seed: it is no longer compared")
+            continue
+        if not all(path.exists() for path in folders[trial.number]):
             log(f"trial {trial.number} was trained elsewhere: it is not evaluated again")
             continue
         objective = evaluate(trial.number, _FINALISTS_SEED)
         finalists.append(Finalist(trial.number, objective, trial_settings(trial)))
         log(f"trial {trial.number}{where}: {sweep.text(objective)}")
+    if not finalists and sweep.final_seeds:
+        raise ValueError(f"{folder}: all {len(best)} best trials diverged with other seeds")
     if not finalists:
         raise ValueError(
-            f"none of the {len(complete[: sweep.finalists])} best trials was trained in {folder}: "
+            f"none of the {len(best)} best trials was trained in {folder}: "
             "give the same command where they were, and they are evaluated again"
         )
     finalists.sort(key=lambda finalist: -finalist.objective.value)
@@ -396,11 +535,52 @@ def _select_best(study: Study, sweep: Sweep, base: Settings, folder: Path, log: 
         folder=folder,
         finalists=finalists,
         study=study,
+        space=dict(space),
         confirmed=evaluate(finalists[0].number, _CONFIRMATION_SEED),
     )
-    about = f"the best of {len(complete)} trials, {sweep.text(result.confirmed)}{where}"
+    n_complete = len(_trials(study, "COMPLETE"))
+    about = f"the best of {n_complete} trials, {sweep.text(result.confirmed)}{where}"
     if result.ties:
         about += f", not distinguishable from trial {' or '.join(map(str, result.ties))}"
     preset = settings_from({**base.as_mapping(), **result.best.settings, "about": about})
     write_file(folder / BEST, preset.as_yaml())
     return result
+
+
+def _train_finalists(
+    best: Sequence[FrozenTrial],
+    sweep: Sweep,
+    base: Settings,
+    folder: Path,
+    run: Callable[[Sequence[Job]], Iterator[tuple[Job, int]]],
+    log: Log,
+) -> dict[int, list[Path]]:
+    """Train each with seeds of its own; the folders by trial, without those that diverged."""
+    seeds = [base.seed + _FIRST_FINAL_SEED + k for k in range(sweep.final_seeds)]
+    jobs: dict[str, Job] = {}
+    numbers: dict[str, int] = {}
+    for trial in best:
+        for seed in seeds:
+            name = f"trial {trial.number}, seed {seed}"
+            changes = {**trial_settings(trial), "seed": seed, "about": "a finalist of a sweep"}
+            jobs[name] = Job(
+                name=name,
+                folder=folder / FINALISTS / str(trial.number) / f"seed-{seed}",
+                settings=settings_from({**base.as_mapping(), **changes}).as_mapping(),
+            )
+            numbers[name] = trial.number
+    diverged: set[int] = set()
+    failures: list[int] = []
+    for job, code in run([*jobs.values()]):
+        log(f"{job.name} is trained again" if not code else f"{job.name} ended with status {code}")
+        if code == UNSTABLE:
+            diverged.add(numbers[job.name])
+        elif code:
+            failures.append(code)
+    if failures:
+        raise RunStopped("not all finalists came to their ends", max(failures))
+    folders: dict[int, list[Path]] = {}
+    for name, job in jobs.items():
+        if numbers[name] not in diverged:
+            folders.setdefault(numbers[name], []).append(job.folder)
+    return folders

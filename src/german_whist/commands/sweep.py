@@ -2,8 +2,9 @@
 """Search for good hyperparameters. SPACE.yaml holds the search space and the opponents.
 
 To continue a sweep, give the same command again. Several machines can work on one sweep if they
-share its storage. At the end, the best trials are evaluated again on fresh deals. The settings of
-the winner become best.yaml in the sweep's folder, which you can give to `train`.
+share its storage. Where the best trials are at a bound of the space, the sweep widens the space and
+makes further trials. At the end, it trains the best trials again with other seeds. The settings
+with the best mean become best.yaml in the sweep's folder, which you can give to `train`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         return stopped.status
     best, objective = result.best, sweep.text(result.confirmed)
     print(f"best: trial {best.number}, {objective}: {' '.join(format_overrides(best.settings))}")
+    more = "final_seeds" if sweep.final_seeds else "final_eval_hands"
     for number in result.ties:
-        print(f"trial {number} cannot be distinguished from it: more `final_eval_hands` may help")
+        print(f"trial {number} cannot be distinguished from it: more `{more}` may help")
     print(folder / BEST)
     return 0
