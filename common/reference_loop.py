@@ -44,11 +44,12 @@ def reference_work(
 
 def reference_seconds() -> float:
     """Processor seconds of the loop in this thread: the median of some repetitions."""
-    matrices = [np.zeros((_SIZE, _SIZE), np.float32) for _ in range(3)]
-    reference_work(*matrices, np.uint64(_SEED), 1)  # compiled before it is timed
+    left, right, out = (np.zeros((_SIZE, _SIZE), np.float32) for _ in range(3))
+    seed = np.uint64(_SEED)
+    reference_work(left, right, out, seed, 1)  # compiled before it is timed
     times: list[float] = []
     for _ in range(_REPEATS):
         began = time.thread_time()
-        reference_work(*matrices, np.uint64(_SEED), _ROUNDS)
+        reference_work(left, right, out, seed, _ROUNDS)
         times.append(time.thread_time() - began)
     return round(median(times), 5)

@@ -11,13 +11,18 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
+
 from german_whist.common.markup import markdown_table
 from german_whist.common.settings import format_value
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation.statistics import mean_of
+from german_whist.evaluation.statistics import bootstrap_interquartile_mean, mean_of
 from german_whist.solvers.public_tree import public_tree
-from german_whist.training.experiments.benchmark import load_results
+from german_whist.training.experiments.benchmark import CFR_PLUS, load_results
 from german_whist.training.experiments.benchmark_report import EXPLOITABILITY, Result, other_ends
+from german_whist.training.experiments.benchmark_statistics import estimate_text, pairs_table
+from german_whist.training.experiments.search_space import load_sweep
+from german_whist.training.given import OWN_VIEW
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "configs" / "benchmark" / "published.jsonl"
@@ -29,6 +34,22 @@ TIMED_DECK = "2x5-h3"
 NOT_LEARNED = ("mccfr", "cfr+")
 """Algorithms with a table: they get columns of their own beside the networks."""
 LOWEST_SHOWN = 1e-6
+TUNING = ROOT / "benchmarks" / "tuning"
+TUNED_BY = {
+    "ppo-tuned": "oracle-ppo",
+    "mmd-tuned": "oracle-mmd",
+    "nfsp-tuned": "narrow-nfsp",
+    "sb3-tuned": "exact-sb3",
+    "mccfr": "exact-mccfr",
+}
+"""The search that the settings of each are from."""
+PRIVILEGED = "-privileged"
+"""Ending of the names of runs with a critic that sees both hands, in bfloat16, with an EMA."""
+_TUNED_NAMES = ("ppo-tuned", "mmd-tuned", "ppo-oracle", "mmd-oracle", "ppo-sep", "mmd-sep")
+_LEAST_SEEDS = 3
+"""Runs that an interval needs."""
+_CREATE_TRIAL = 4
+"""Operation of Optuna's journal."""
 
 Runs = dict[tuple[str, str], list[Result]]
 """Runs of all seeds by algorithm and rule set."""
@@ -40,8 +61,12 @@ def tables() -> dict[str, str]:
     decks = decks_of(published)
     return {
         "published-results": published_results(published, decks),
+        "published-given": published_given(published),
+        "published-spread": published_spread(published, decks),
+        "published-pairs": published_pairs(published, decks),
+        "ablation": ablation(published, others, decks),
         "published-means": published_means(published, decks),
-        "changed-settings": changed_settings(published, others),
+        "changed-settings": changed_settings(others),
         "lowest-exploitability": lowest_exploitability(published, others, decks),
         "exact-decks": exact_decks(published, decks),
         "speed": speed(read_lines(SPEED)),
@@ -132,12 +157,120 @@ def algorithms_of(runs: Runs) -> list[str]:
 def published_results(runs: Runs, decks: Sequence[str]) -> str:
     """Exploitability of each algorithm on each deck, with intervals and processor time."""
     rows: list[list[str]] = []
+    seeds = {
+        deck: max(len(found) for (_, of), found in runs.items() if of == deck) for deck in decks
+    }
     for name in algorithms_of(runs):
         timed = runs[name, TIMED_DECK]
-        cells = [_with_budget(runs.get((name, deck), []), decisions_of(timed)) for deck in decks]
+        cells = [
+            _with_budget(runs.get((name, deck), []), decisions_of(timed), seeds[deck])
+            for deck in decks
+        ]
         rows.append([f"`{name}`", decisions_text(timed), *cells, seconds_of(timed)])
     header = ["algorithm", "decisions", *(f"`{deck}`" for deck in decks), "seconds"]
     return _numbers(header, rows)
+
+
+def published_given(runs: Runs) -> str:
+    """What each learner was given, on which processor, and the hours that its row took."""
+    rows: dict[tuple[str, ...], None] = {}
+    for name in algorithms_of(runs):
+        own = [run for (algorithm, _), seeds in runs.items() if algorithm == name for run in seeds]
+        for machine in dict.fromkeys(run.machine for run in own):
+            here = [run for run in own if run.machine == machine]
+            given = here[0].given
+            assert all(run.given == given for run in here), name
+            rows[
+                f"`{name}`",
+                given.critic,
+                given.observation,
+                given.precision,
+                given.ema,
+                given.decisions,
+                machine,
+                hours(sum(run.points[-1].seconds for run in here)),
+                tuning_hours(name) or "–",
+            ] = None
+    header = ["algorithm", "critic sees", "observation", "precision", "EMA", "decisions counted"]
+    header += ["processor", "hours of all runs", "hours of tuning"]
+    return markdown_table(header, [[*row] for row in rows], right=(7, 8))
+
+
+def tuning_hours(algorithm: str) -> str:
+    """Processor time of the trials that an algorithm's settings are from."""
+    if (name := TUNED_BY.get(algorithm)) is None:
+        return ""
+    lines = read_lines(TUNING / f"{name}.journal")
+    trials = sum(line["op_code"] == _CREATE_TRIAL for line in lines)
+    return hours(trials * load_sweep(TUNING / f"{name}.yaml").trial_seconds)
+
+
+def hours(seconds: float) -> str:
+    return f"{seconds / 3600:.2f}" if seconds < 3600 else f"{seconds / 3600:.1f}"
+
+
+def published_spread(runs: Runs, decks: Sequence[str]) -> str:
+    """Interquartile means of the networks with bootstrap intervals, by deck."""
+    names = [name for name in algorithms_of(runs) if name not in NOT_LEARNED]
+    shown = [
+        deck
+        for deck in decks
+        if any(len(runs.get((name, deck), [])) >= _LEAST_SEEDS for name in names)
+    ]
+    rows: list[list[str]] = []
+    for name in names:
+        cells = [runs.get((name, deck), []) for deck in shown]
+        texts = [
+            estimate_text(bootstrap_interquartile_mean([exploitability(seeds)]))
+            if len(seeds) >= _LEAST_SEEDS
+            else ""
+            for seeds in cells
+        ]
+        rows.append([f"`{name}`", *texts])
+    return _numbers(["algorithm", *(f"`{deck}`" for deck in shown)], rows)
+
+
+def published_pairs(runs: Runs, decks: Sequence[str]) -> str:
+    """Differences of the means of all pairs of networks, with Welch's intervals."""
+    names = [name for name in algorithms_of(runs) if name not in NOT_LEARNED]
+    return pairs_table(
+        {
+            (deck, EXPLOITABILITY): {
+                name: np.array(exploitability(runs[name, deck]))
+                for name in names
+                if (name, deck) in runs
+            }
+            for deck in decks
+        }
+    )
+
+
+def ablation(published: Runs, others: Runs, decks: Sequence[str]) -> str:
+    """PPO and MMD with one set of tuned settings, by what else they were given."""
+    variants: dict[tuple[str, str, str, str], dict[str, list[float]]] = defaultdict(dict)
+    for runs in (published, others):
+        for (name, deck), seeds in runs.items():
+            trainer = seeds[0].settings["trainer"]
+            if name.startswith(_TUNED_NAMES) and trainer in ("ppo", "mmd"):
+                given = seeds[0].given
+                key = (trainer, given.critic, given.ema, given.precision)
+                variants[key][deck] = exploitability(seeds)
+    order = sorted(variants, key=lambda key: (key[0] != "ppo", key[1] != OWN_VIEW, *key[2:]))
+    rows = [
+        [
+            f"`{key[0]}`",
+            *key[1:],
+            *(
+                f"{with_margin(values)} ({len(values)})"
+                if (values := variants[key].get(deck))
+                else ""
+                for deck in decks
+            ),
+        ]
+        for key in order
+    ]
+    header = ["trainer", "critic sees", "EMA", "precision", *(f"`{deck}`" for deck in decks)]
+    return markdown_table(header, rows, right=range(4, len(header)))
 
 
 def published_means(runs: Runs, decks: Sequence[str]) -> str:
@@ -172,9 +305,9 @@ def exact_decks(runs: Runs, decks: Sequence[str]) -> str:
     return _numbers([*header, *(f"`{name}`" for name in columns)], rows)
 
 
-def changed_settings(published: Runs, others: Runs) -> str:
+def changed_settings(others: Runs) -> str:
     """Runs of `ppo` that differ from the published ones in one setting, best first."""
-    unchanged = published["ppo", TIMED_DECK]
+    unchanged = others[f"ppo{PRIVILEGED}", TIMED_DECK]
     usual = unchanged[0].settings
     compared = [("unchanged", unchanged)]
     for (_, deck), runs in others.items():
@@ -197,8 +330,13 @@ def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -
         "networks, 90 seconds": {
             run: seeds for run, seeds in published.items() if run[0] not in NOT_LEARNED
         },
-        "ten minutes": {run: seeds for run, seeds in others.items() if "-10-minutes" in run[0]},
-        "an hour": {run: seeds for run, seeds in others.items() if "-hour" in run[0]},
+        "90 seconds, hidden cards": {
+            run: seeds for run, seeds in others.items() if run[0].endswith(PRIVILEGED)
+        },
+        "ten minutes, hidden cards": {
+            run: seeds for run, seeds in others.items() if "-10-minutes" in run[0]
+        },
+        "an hour, hidden cards": {run: seeds for run, seeds in others.items() if "-hour" in run[0]},
         **{
             f"`{name}`": {run: seeds for run, seeds in published.items() if run[0] == name}
             for name in NOT_LEARNED
@@ -243,13 +381,17 @@ def seconds_of(runs: Sequence[Result]) -> str:
     return f"{mean(run.points[-1].seconds for run in runs):.0f}"
 
 
-def _with_budget(runs: Sequence[Result], usual: float) -> str:
-    """Mean and margin of error, the decisions where they are not the usual, and odd ends."""
+def _with_budget(runs: Sequence[Result], usual: float, seeds: int) -> str:
+    """Mean and margin of error; fewer seeds, decisions that are not the usual, and odd ends."""
     if not runs:
         return ""
     notes = other_ends(runs)
     if not math.isclose(decisions_of(runs), usual, rel_tol=0.02):
         notes = "; ".join(filter(None, [decisions_text(runs), notes]))
+    draws = runs[0].settings["trainer"] != CFR_PLUS
+    if draws and len(runs) < seeds:
+        fewer = f"{len(runs)} seed{'s' if len(runs) > 1 else ''}"
+        notes = "; ".join(filter(None, [fewer, notes]))
     text = with_margin(exploitability(runs))
     return f"{text} ({notes})" if notes else text
 

@@ -40,6 +40,7 @@ from german_whist.training.experiments.benchmark import (
     load_benchmark,
     load_results,
     measure_job,
+    sampled_exploitability,
     unite,
 )
 from german_whist.training.experiments.benchmark_report import (
@@ -436,15 +437,38 @@ def test_cfr_plus_halves_its_budget_and_draws_nothing(tmp_path: Path) -> None:
     assert 0.0008739 > values[2] > 0.000127
 
 
-@pytest.mark.parametrize("name", ["exact-large", "exact-long"])
+@pytest.mark.parametrize("name", ["exact-large", "exact-long", "exact-depth", "exact-hand"])
 def test_other_exact_benchmarks_differ_in_budgets_alone(name: str) -> None:
     def settings_of(algorithm: dict[str, Any]) -> dict[str, Any]:
-        return {key: algorithm[key] for key in algorithm.keys() - {"decisions", "eval_points"}}
+        others = {"decisions", "eval_points", "horizon"}
+        return {key: algorithm[key] for key in algorithm.keys() - others}
 
     exact = load_benchmark("exact").algorithms
     for algorithm, settings in load_benchmark(name).algorithms.items():
-        same = re.sub("-(10-minutes|hour)$", "-tuned", algorithm)
+        same = re.sub("-(90-seconds|10-minutes|hour)$", "-tuned", algorithm)
         assert settings_of(settings) == settings_of(exact[same]), algorithm
+
+
+@pytest.mark.parametrize("name", ["exact", "exact-large", "exact-long", "exact-depth"])
+def test_exact_benchmarks_give_equal_information(name: str) -> None:
+    for job in load_benchmark(name).jobs(Path()):
+        given = job.given
+        assert given.critic in ("own view", "none"), job.name
+        assert (given.precision, given.ema) == ("float32", "off"), job.name
+
+
+def test_ablation_has_every_other_combination() -> None:
+    exact = load_benchmark("exact").algorithms
+    found: set[tuple[str, str, bool]] = set()
+    for settings in load_benchmark("exact-ablation").algorithms.values():
+        own: dict[str, Any] = {**settings}
+        trainer, critic, decay = (own[name] for name in ("trainer", "critic", "ema_decay"))
+        found.add((trainer, critic, bool(decay)))
+        for name in ("critic", "ema_decay", "kl_coef"):
+            own.pop(name, None)
+        assert own.items() <= exact[f"{trainer}-tuned"].items()
+    pairs = [("separate", True), ("oracle", False), ("oracle", True)]
+    assert found == {(trainer, *pair) for trainer in ("ppo", "mmd") for pair in pairs}
 
 
 @pytest.mark.usefixtures("no_tensorboard")
@@ -468,6 +492,19 @@ def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
     )
     assert points[-1]["values"]["exploitability"] == pytest.approx(sampled)
     assert abs(sampled - greedy) > 0.01
+    # Or with the endings that it plays itself.
+    own = sampled_exploitability(checkpoint, rules, "own")
+    network = NetworkAgent(rules, checkpoint, "sample", "endgame=network")
+    assert own == pytest.approx(measure_exploitability(network, rules).exploitability)
+    assert abs(own - sampled) > 0.01
+
+
+def test_evaluation_says_whose_endings_were_played(tmp_path: Path) -> None:
+    names = [
+        load_benchmark(written(tmp_path / "x.yaml", endings=endings)).jobs(tmp_path)[0].evaluation
+        for endings in ("exact", "own")
+    ]
+    assert names == ["exploitability", "exploitability with its own endings"]
 
 
 @pytest.mark.usefixtures("no_tensorboard")
@@ -764,6 +801,7 @@ def test_pairs_have_welchs_intervals_and_iqms_leave_out_a_quarter() -> None:
     expected = [difference, found.low, found.high]
     assert [*map(float, row.groups())] == pytest.approx(expected, abs=0.01)
     assert "`cfr+` −" not in markdown
+    assert markdown.count("| `cfr+` | 0.1000 |") == 1  # one run has no interval
     assert "| `mmd` | 0.0700 [" in markdown
     apart = [*results_of("2x4-h2", "a", [0.1], [0.11]), *results_of("2x4-h2", "b", [0.3], [0.31])]
     assert "| `a` − `b` | **-0.2000 [" in page(apart, "", "")
@@ -881,9 +919,16 @@ def test_page_says_of_which_machine_seconds_are() -> None:
     assert "- Seconds of different machines are not comparable; decisions are.\n" in markdown
 
 
+_NOT_MEASURED = {
+    *((name, "2x6-h3") for name in ("ppo", "ppo-tuned", "mmd-tuned")),
+    *(("ppo", deck) for deck in ("2x4-h2", "3x4-h4")),
+}
+"""Named as missing on the page of results."""
+
+
 def test_published_results_are_whole_and_of_one_benchmark() -> None:
     published = load_results(benchmarking.BENCHMARKS.path(benchmarking.PUBLISHED))
-    assert len(unite([("published.jsonl", published)])) == len(published) > 100
+    assert len(unite([("published.jsonl", published)])) == len(published) > 50
     for name in ("exact", "exact-large"):
         budgets = {
             (job.algorithm, job.rules): {
@@ -895,7 +940,7 @@ def test_published_results_are_whole_and_of_one_benchmark() -> None:
         for result in published:
             if origin := budgets.pop((result.algorithm, result.rules), None):
                 assert origin == {field: getattr(result, field) for field in origin}
-        assert not budgets
+        assert {*budgets} <= _NOT_MEASURED
 
 
 # -- results of several files

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -130,6 +130,13 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     eval_hands: Annotated[
         EvenCount, doc("Number of hands that an evaluation plays against each opponent.")
     ] = 2_000
+    endings: Annotated[
+        Literal["exact", "own"],
+        doc(
+            "Who plays the endgames when exploitability is measured: the exact solver, or the "
+            "policy itself, trained with `horizon: hand`."
+        ),
+    ] = "exact"
     network_algorithm: Annotated[
         str,
         doc(
@@ -169,7 +176,12 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
         settings = {"trainer": algorithm, **self.algorithms[algorithm]}
         own = {name: settings.pop(name) for name in _OF_ALGORITHMS if name in settings}
         if own:
-            fields = {**msgspec.structs.asdict(self), **own, "algorithms": {algorithm: settings}}
+            fields = {
+                **msgspec.structs.asdict(self),
+                **own,
+                "algorithms": {algorithm: settings},
+                "network_algorithm": "",
+            }
             part = build_settings(Benchmark, fields, "", "a setting")
             yield from part._jobs_of(algorithm, folder)
             return
@@ -235,6 +247,8 @@ class BenchmarkJob(Job):
         """How they are measured."""
         metrics = ", ".join(self.metrics)
         is_exact = self.metrics == [EXPLOITABILITY]
+        if is_exact and self.benchmark.endings == "own":
+            return f"{metrics} with its own endings"
         return metrics if is_exact else f"{metrics} in {self.benchmark.eval_hands:,} hands"
 
     @property
@@ -582,7 +596,7 @@ def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
 def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
     benchmark, rules = job.benchmark, load_rules(job.rules)
     if job.metrics == [EXPLOITABILITY]:
-        return {EXPLOITABILITY: sampled_exploitability(checkpoint, rules)}
+        return {EXPLOITABILITY: sampled_exploitability(checkpoint, rules, benchmark.endings)}
     result = evaluate(
         f"network:{checkpoint},sample",
         list(benchmark.eval_opponents),
@@ -594,7 +608,13 @@ def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
     return dict(zip(job.metrics, wins, strict=True))
 
 
-def sampled_exploitability(checkpoint: Path, rules: Rules) -> float:
-    """Exact exploitability of a checkpoint that samples from its policy, with exact endgames."""
-    agent = load_agent(f"network:{checkpoint},sample,endgame=exact", rules)
+def sampled_exploitability(
+    checkpoint: Path, rules: Rules, endings: Literal["exact", "own"] = "exact"
+) -> float:
+    """Exact exploitability of a checkpoint that samples from its policy.
+
+    Its endgames are exact, or what the policy itself plays.
+    """
+    player = "network" if endings == "own" else endings
+    agent = load_agent(f"network:{checkpoint},sample,endgame={player}", rules)
     return measure_exploitability(agent, rules).exploitability

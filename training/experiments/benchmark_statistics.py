@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 from ...common.markup import markdown_code, markdown_table, markdown_text, one_line
 from ...common.suggestions import not_installed
@@ -39,14 +40,21 @@ def interquartile_table(values: Values, shares: Mapping[str, Sequence[Array]]) -
     rows: list[list[str]] = []
     for name in names:
         cells = [
-            estimate_text(bootstrap_interquartile_mean([column[name]])) if name in column else "–"
-            for column in values.values()
+            _spread_text([column[name]]) if name in column else "–" for column in values.values()
         ]
         if shares:
             decks = shares.get(name)
-            cells.append(estimate_text(bootstrap_interquartile_mean(decks), 3) if decks else "–")
+            cells.append(_spread_text(decks, 3) if decks else "–")
         rows.append([markdown_code(name, in_table=True), *cells])
     return markdown_table(header, rows, right=range(1, len(header)))
+
+
+def _spread_text(tasks: Sequence[Array], digits: int = 4) -> str:
+    """The interquartile mean of several tasks; one run a task has no interval."""
+    estimate = bootstrap_interquartile_mean(tasks)
+    if max(map(len, tasks)) < 2:
+        estimate = Estimate(estimate.value, -math.inf, math.inf)
+    return estimate_text(estimate, digits)
 
 
 def pairs_table(values: Values) -> str:
@@ -101,7 +109,7 @@ def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, b
     except ImportError:
         raise ValueError(not_installed("the figure of intervals", "matplotlib", "train")) from None
     names = [*dict.fromkeys(name for column in values.values() for name in column)]
-    style = {"svg.hashsalt": FIGURE, "svg.fonttype": "none", "font.size": 9}
+    style: Any = {"svg.hashsalt": FIGURE, "svg.fonttype": "none", "font.size": 9}
     with warnings.catch_warnings(), mpl.rc_context({**style, "text.parse_math": False}):
         warnings.simplefilter("ignore")  # a name may have characters that the font lacks
         figure = Figure((2.4 + 2.6 * len(values), 0.9 + 0.32 * len(names)), layout="constrained")

@@ -1,0 +1,93 @@
+"""The comparison of small decks with the whole pack resumes, and its correlations are right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks import transfer
+
+pytest.importorskip("torch")
+
+
+def test_configurations_differ_and_have_every_value() -> None:
+    chosen = transfer.configurations()
+    assert len(chosen) == len({json.dumps(settings) for settings in chosen.values()}) == 32
+    for name in ("trainer", "learning_rate", "hidden_sizes"):
+        assert len({str(settings[name]) for settings in chosen.values()}) > 1
+    assert {settings.get("critic") for settings in chosen.values()} == {
+        "separate",
+        "oracle",
+        None,
+    }
+    of_ppo = [each for each in chosen.values() if each.get("critic") == "oracle"]
+    for name in ("hidden_sizes", "learning_rate", "ent_coef_end", "n_epochs"):
+        values = [str(settings[name]) for settings in of_ppo]
+        assert {values.count(value) for value in values} == {4}
+
+
+def test_rank_correlation_is_spearmans() -> None:
+    rng = np.random.default_rng(1)
+    first = rng.integers(0, 9, 30).astype(float)
+    second = first + rng.normal(scale=4, size=30).round()
+    estimate = transfer.rank_correlation(first, second)
+    assert estimate.value == pytest.approx(stats.spearmanr(first, second).statistic)
+    assert estimate.low < estimate.value < estimate.high
+    assert transfer.ranks([3.0, 1.0, 3.0]).tolist() == [2.5, 1.0, 2.5]
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+def test_interrupted_comparison_goes_on_and_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(transfer, "DECKS", ("2x4-h2", "2x5-h3"))
+    monkeypatch.setattr(transfer, "OPPONENTS", ("random", "threshold"))
+    monkeypatch.setattr(transfer, "affordable_decisions", lambda *_: 256)
+    small: dict[str, Any] = {"n_envs": 32, "hidden_sizes": [4], "batch_size": 64}
+    chosen = {
+        "a": {"trainer": "ppo", "critic": "separate", **small},
+        "b": {"trainer": "ppo", "critic": "oracle", **small},
+        "c": {"trainer": "mmd", "critic": "separate", **small},
+    }
+    monkeypatch.setattr(transfer, "configurations", lambda: chosen)
+    words = ["--folder", str(tmp_path), "--hands", "20", "--responder-hands", "2"]
+    transfer.main([*words, "--configurations", "2"])
+    first = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert [(line["configuration"], line["rules"], line["figure"]) for line in first] == [
+        ("a", "2x4-h2", "exploitability"),
+        ("a", "2x5-h3", "exploitability"),
+        ("a", "classic", "win rate"),
+        ("a", "classic", "loss to responder"),
+        ("b", "2x4-h2", "exploitability"),
+        ("b", "2x5-h3", "exploitability"),
+        ("b", "classic", "win rate"),
+    ]
+    assert all(line["decisions"] == 256 for line in first)
+    trained: list[Path] = []
+    train = transfer.train_or_resume
+    monkeypatch.setattr(
+        transfer,
+        "train_or_resume",
+        lambda settings, folder, **options: (
+            trained.append(folder) or train(settings, folder, **options)
+        ),
+    )
+    transfer.main(words)
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    assert lines[:7] == first
+    assert {folder.name for folder in trained} == {"c"}
+    text = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    found = transfer.figures(lines)
+    both = [
+        [*found[f"{figure} on {rules}"].values()]
+        for figure, rules in (("exploitability", "2x4-h2"), ("win rate", "classic"))
+    ]
+    correlation = stats.spearmanr(*both).statistic
+    assert f"| exploitability on 2x4-h2 | win rate on classic | 3 | {correlation:+.2f} [" in text
+    assert (tmp_path / "transfer.svg").read_text(encoding="utf-8").count("<svg") == 1
+    assert (tmp_path / "transfer.pdf").read_bytes().startswith(b"%PDF-")
