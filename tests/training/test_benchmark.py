@@ -721,7 +721,7 @@ def test_outside_network_is_trained_beside_published_results(
 def test_network_is_trained_by_the_algorithm_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(NETWORK, encoding="utf-8")
     net = f"{tmp_path / 'mine.py'}:Net"
-    algorithms = {"ppo": {"n_envs": 64}, "mmd": {"n_envs": 32, "hidden_sizes": [8]}}
+    algorithms = {"ppo": {"n_envs": 64}, "mmd": {"n_envs": 32, "hidden_sizes": [8], "decisions": 9}}
     for named, trainer in (("", "ppo"), ("mmd", "mmd")):
         path = written(tmp_path / "own.yaml", algorithms=algorithms, network_algorithm=named)
         assert [*load_benchmark(path).algorithms] == ["ppo", "mmd"]

@@ -396,7 +396,9 @@ def _algorithm_of(source: str, benchmark: Benchmark) -> JsonObject:
     for name, own in benchmark.algorithms.items():
         trainer = own.get("trainer", name)
         if benchmark.network_algorithm in ("", name) and _takes_networks(trainer):
-            kept = {key: value for key, value in own.items() if key != "hidden_sizes"}
+            # It has the benchmark's budget, as an outside trainer has.
+            left_out = ("hidden_sizes", *_OF_ALGORITHMS)
+            kept = {key: value for key, value in own.items() if key not in left_out}
             return {**kept, "trainer": trainer, "network": source}
     raise SettingsError(
         f"{source} is a network, and no algorithm of the benchmark trains one: add ppo, mmd or nfsp"
