@@ -160,11 +160,6 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                     )
         for rules in () if self.eval_opponents else self.rules:
             check_measurable(load_rules(rules))
-        if self.network_algorithm and self.network_algorithm not in self.algorithms:
-            raise SettingsError(
-                f"network_algorithm is {self.network_algorithm!r}"
-                f"{suggest(self.network_algorithm, self.algorithms)}"
-            )
         self.jobs(Path())
 
     def jobs(self, folder: Path) -> list[BenchmarkJob]:
@@ -180,7 +175,6 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                 **msgspec.structs.asdict(self),
                 **own,
                 "algorithms": {algorithm: settings},
-                "network_algorithm": "",
             }
             part = build_settings(Benchmark, fields, "", "a setting")
             yield from part._jobs_of(algorithm, folder)
@@ -393,9 +387,15 @@ def _algorithm_of(source: str, benchmark: Benchmark) -> JsonObject:
             f"{source} is {type_phrase(found)}: give a trainer, which is a class of "
             "german_whist.training.Trainer, or a network, which is a class of torch.nn.Module"
         )
+    named = benchmark.network_algorithm
+    if named and named not in benchmark.algorithms:
+        raise SettingsError(
+            f"network_algorithm is {named!r}, which is not among the algorithms"
+            f"{suggest(named, benchmark.algorithms)}"
+        )
     for name, own in benchmark.algorithms.items():
         trainer = own.get("trainer", name)
-        if benchmark.network_algorithm in ("", name) and _takes_networks(trainer):
+        if named in ("", name) and _takes_networks(trainer):
             # It has the benchmark's budget, as an outside trainer has.
             left_out = ("hidden_sizes", *_OF_ALGORITHMS)
             kept = {key: value for key, value in own.items() if key not in left_out}

@@ -20,13 +20,17 @@ from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
 from ...solvers.public_tree import public_tree, why_no_public_tree
 from ..given import INFORMATION_SETS, NOT_STATED, Given
-from .benchmark_statistics import FIGURE, estimate_text, interquartile_table, pairs_table
+from .benchmark_statistics import (
+    FIGURE,
+    LEAST_SHOWN,
+    estimate_text,
+    interquartile_table,
+    pairs_table,
+)
 from .budgets import aligned, ended_early, went_beyond
 
 EXPLOITABILITY = "exploitability"
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
-_LEAST_SHOWN = 1e-5
-"""Lowest exploitability in a chart: CFR+ falls on, and would flatten the other curves."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
 """Labels of the charts' axes by the endings of their names."""
 _GIVEN = {
@@ -400,14 +404,14 @@ def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: boo
     margins_of_error: list[float] = []
     for seeds in aligned([run.points for run in runs]):
         mean = mean_of([point.values[metric] for point in seeds])
-        if is_log and mean.value < _LEAST_SHOWN:
+        if is_log and mean.value < LEAST_SHOWN:
             continue
         x = np.mean([point.seconds if in_seconds else point.decisions for point in seeds])
         points.append((float(x), mean.value))
         # Two seeds have an interval that says nothing.
         margin_of_error = mean.margin_of_error if len(seeds) > 2 else math.inf
         if is_log and math.isfinite(margin_of_error):
-            margin_of_error = min(margin_of_error, mean.value - _LEAST_SHOWN)
+            margin_of_error = min(margin_of_error, mean.value - LEAST_SHOWN)
         margins_of_error.append(margin_of_error)
     return charts.Curve(points, margins_of_error)
 

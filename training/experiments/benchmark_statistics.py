@@ -24,6 +24,8 @@ Column = tuple[str, str]
 """A rule set and a metric."""
 Values = Mapping[Column, Mapping[str, Array]]
 """Last values by seed, of each algorithm in each column."""
+LEAST_SHOWN = 1e-5
+"""Lowest exploitability in a chart: CFR+ falls on, and would flatten all others."""
 FIGURE = "benchmark-intervals"
 """Name of the figure's files, without ending."""
 
@@ -106,6 +108,7 @@ def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, b
         from matplotlib.backends.backend_pdf import FigureCanvasPdf
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure
+        from matplotlib.ticker import FuncFormatter, NullFormatter
     except ImportError:
         raise ValueError(not_installed("the figure of intervals", "matplotlib", "train")) from None
     names = [*dict.fromkeys(name for column in values.values() for name in column)]
@@ -118,6 +121,8 @@ def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, b
             for name, runs in by_name.items():
                 place, color = names.index(name), PALETTE[names.index(name) % len(PALETTE)]
                 middle, mean = bootstrap_interquartile_mean([runs]), mean_of(runs)
+                if column in log and middle.value < LEAST_SHOWN:
+                    continue
                 least = min(runs) / 2 if column in log else -math.inf
                 panel.plot([middle.low, middle.high], [place, place], color=color, linewidth=4)
                 if len(runs) > 2:
@@ -126,6 +131,8 @@ def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, b
                 panel.plot([middle.value], [place], "o", color=color, markersize=5)
             if column in log:
                 panel.set_xscale("log")
+                panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                panel.xaxis.set_minor_formatter(NullFormatter())
             panel.set_title(one_line(column[0]), fontsize=9)
             panel.set_xlabel(one_line(column[1]))
             panel.grid(axis="x", linewidth=0.4)
