@@ -16,6 +16,7 @@ from german_whist.engine.batch.config import options_from
 from german_whist.engine.batch.cuda_backend import CudaBackend, NoDevice, check_device
 from german_whist.engine.batch.results import RESULT, StepResult
 from german_whist.engine.dtypes import GAME
+from german_whist.engine.options import Horizon
 from german_whist.engine.random_play import random_hands
 
 from .measure import Row, rate, step_rate
@@ -88,7 +89,7 @@ def _step_outputs(games: Batch) -> StepResult:
     return StepResult(*views, seats, empty((games.n, 2), np.float32), empty(games.n, np.bool_))
 
 
-def _steps(size: int, horizon: str = "hand") -> Row:
+def _steps(size: int, horizon: Horizon = "hand") -> Row:
     from german_whist.engine.batch.cuda_kernels import random_actions_of_all
 
     options = options_from("classic", horizon=horizon, suit_order="trump-first")

@@ -21,6 +21,7 @@ from .play import Record, legal, new_match, play, row, set_up, stock_card
 from .rules import Match, Rules, load_rules
 
 T = TypeVar("T")
+Word = TypeVar("Word", bound=str)
 
 
 class IllegalAction(ValueError):
@@ -76,7 +77,7 @@ def checked_text(value: object, name: str) -> str:
     raise TypeError(f"{name} is {value!r}, {type_phrase(value)}: it has to be a text")
 
 
-def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
+def checked_choice(name: str, value: Word, allowed: tuple[str, ...]) -> Word:
     """Validate a value that has to be one of several words."""
     if not isinstance(value, str) or value not in allowed:
         suggestion = suggest(value, allowed, listed=False)

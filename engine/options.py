@@ -1,37 +1,33 @@
-"""Keyword options of everything that steps games, and the ones that make learning easiest.
+"""Options of everything that steps games, and those that make learning easiest.
 
 Nothing else is imported, so that the environments can be registered at once.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import Literal, TypedDict
 
-if TYPE_CHECKING:
-    from .rules import Match
-
-
-class GameOptions(TypedDict, total=False):
-    """Keyword options of everything that steps games, beside the rules.
-
-    | option | values, the default first |
-    |---|---|
-    | `reward` | `points`, `win`, `margin`, `tricks` |
-    | `suit_order` | `raw`, the real suits; `trump-first`, suits relabelled, in actions too |
-    | `horizon` | `hand`; `foreplay`, which ends when the stock is empty and pays the exact value \
-of the ending; `match`; `auto`, which is `foreplay` where endings are exact, else `hand` |
-    | `observation` | `vector`, `history`; `text` of single environments, for language models |
-    | `match` | with horizon `match`: points to play to (25), or a `Match` |
-    """
-
-    reward: str
-    suit_order: str
-    horizon: str
-    observation: str
-    match: Match | int | None
+Reward = Literal["points", "win", "margin", "tricks"]
+"""What an episode pays."""
+SuitOrder = Literal["raw", "trump-first"]
+"""The order of suits in observations, actions and masks."""
+Horizon = Literal["hand", "foreplay", "match", "auto"]
+"""When an episode ends."""
+NetworkObservation = Literal["vector", "history"]
+"""The form of observations for networks."""
+ObservationForm = Literal["vector", "history", "text"]
+"""The form of observations of environments with a single game."""
 
 
-FOREPLAY_OPTIONS: GameOptions = {
+class ForeplayOptions(TypedDict):
+    """Type of `FOREPLAY_OPTIONS`."""
+
+    reward: Reward
+    suit_order: SuitOrder
+    horizon: Horizon
+
+
+FOREPLAY_OPTIONS: ForeplayOptions = {
     "reward": "win",
     "suit_order": "trump-first",
     "horizon": "foreplay",

@@ -478,7 +478,27 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
         raise RulesError(f"{source}: {error}") from None
 
 
-RulesLike = str | Path | Rules | Mapping[str, object]
+RuleSetName = Literal[
+    "classic",
+    "margin",
+    "all-tricks",
+    "all-margin",
+    "club-last",
+    "club-all",
+    "small-last",
+    "small-all",
+    "quick",
+    "colour",
+    "no-trump",
+    "open-stock",
+    "draft",
+    "race-7",
+    "race-9",
+    "humbug",
+]
+"""The names of the rule sets, which `german-whist rules` explains."""
+RulesLike = RuleSetName | str | Path | Rules | Mapping[str, object]
+"""A rule set: its name, a `Rules`, a mapping of its fields, or the path of a YAML file."""
 
 
 def load_rules(rules: RulesLike) -> Rules:

@@ -229,18 +229,68 @@ class Trick:
     """One trick as a player saw it; None for what has not happened or was not visible."""
 
     i_led: bool
+    """Whether the player led."""
     led: Card
+    """The card that was led."""
     followed: Card | None
+    """The other player's card; None while it has not been played."""
     my_draw: Card | None
+    """The card that the player took from the stock; None if there was no draw."""
     opponent_draw: Card | None
-    """The opponent's draw, if it was public."""
+    """The card that the opponent took from the stock; None if the player could not see it."""
     opponent_drew_unseen: bool
+    """Whether the opponent took a card that the player could not see."""
     took_second: bool
     """Whether the winner took the second stock card, not the first."""
 
 
 class View:
-    """Information state of one player: an immutable, hashable value."""
+    """All that one player may know: their cards and every public event, and nothing hidden.
+
+    Agents get views. A view cannot be changed. Two views with equal information are equal and
+    have equal hashes, so a view can be the key of a dictionary.
+
+    ```python
+    view = german_whist.Game("classic", seed=1).view()  # of the player to move
+    view.hand, view.upcards, view.led  # Card, list[Card], None: nothing is led yet
+    view.legal()  # the actions that may be played, as int
+    ```
+
+    "The player" is the one whose view it is. A `Card` is an int, `suit * 13 + rank`, with suits
+    clubs, diamonds, hearts, spades (0 to 3) and ranks two to ace (0 to 12).
+
+    | attribute | type | value |
+    |---|---|---|
+    | `rules` | `Rules` | the rule set |
+    | `seat` | `int` | the player's seat, 0 or 1 |
+    | `to_move` | `bool` | whether the player is to move |
+    | `phase` | `str` | what the mover does: `exchange`, `lead`, `follow`, `choose`; or `over` |
+    | `hand` | `list[Card]` | the player's cards, lowest number first |
+    | `upcards` | `list[Card]` | stock cards that lie face up, the upper one first |
+    | `led` | `Card` or None | the card to follow; None while nobody has led |
+    | `trump` | `int` or None | the trump suit, 0 to 3; None without trumps |
+    | `low` | `bool` | whether fewer tricks win |
+    | `trick` | `int` | the number of the trick under way, from 0 |
+    | `i_lead` | `bool` | whether the player leads, or led, this trick |
+    | `i_deal` | `bool` | whether the player dealt |
+    | `stock_left` | `int` | the number of cards in the stock |
+    | `endgame` | `bool` | whether the stock is empty |
+    | `open` | `bool` | whether the player can know every card |
+    | `counting_tricks` | `tuple[int, int]` | counting tricks of the player and the opponent |
+    | `points` | `tuple[int, int]` | match points of the player and the opponent |
+    | `played_by_me`, `played_by_opponent` | `list[Card]` | cards that each has played |
+    | `opponent_known` | `list[Card]` | cards that the opponent took openly and still holds |
+    | `known_opponent_cards` | `list[Card]` | the same; in an open endgame, all of the opponent's |
+    | `opponent_hand_size` | `int` | how many cards the opponent holds |
+    | `unseen` | `list[Card]` | cards whose place the player cannot know |
+    | `void_draws` | `dict[int, int]` | by suit not followed by the opponent: its unseen draws |
+    | `turned` | `Card` or None | the dealer's card turned up before an exchange of hands |
+    | `laid_away` | `list[Card]` | cards known to be out of play since the exchange |
+    | `exchanged` | pair of `bool` or None | whether player and opponent took a blind hand |
+    | `array` | `VIEW` record | the same as numbers, for compiled agents |
+
+    `tricks()` goes through all tricks so far, and `legal()` lists the legal actions.
+    """
 
     __slots__ = ("_bytes", "array", "rules")
 
@@ -283,19 +333,22 @@ class View:
 
     @property
     def seat(self) -> int:
+        """The player's seat, 0 or 1."""
         return self._field("seat")
 
     @property
     def to_move(self) -> bool:
+        """Whether the player is to move."""
         return bool(self._field("to_move"))
 
     @property
     def phase(self) -> str:
-        """`exchange`, `lead`, `follow`, `choose` or `over`."""
+        """What the mover has to do: `exchange`, `lead`, `follow` or `choose`; or `over`."""
         return PHASE_NAMES[self._field("phase")]
 
     @property
     def hand(self) -> list[Card]:
+        """The player's cards, lowest number first."""
         return self._card_list("hand")
 
     @property
@@ -326,10 +379,12 @@ class View:
 
     @property
     def played_by_me(self) -> list[Card]:
+        """Cards that the player has played."""
         return cards_of(int(self.array["played"][0, 0]))
 
     @property
     def played_by_opponent(self) -> list[Card]:
+        """Cards that the opponent has played."""
         return cards_of(int(self.array["played"][0, 1]))
 
     @property
@@ -339,36 +394,44 @@ class View:
 
     @property
     def led(self) -> Card | None:
+        """The card that has to be followed; None while nobody has led."""
         card = self._field("led")
         return None if card == NO_CARD else CARDS[card]
 
     @property
     def trump(self) -> int | None:
+        """The trump suit: 0 clubs, 1 diamonds, 2 hearts, 3 spades; None without trumps."""
         suit = self._field("trump")
         return None if suit == NO_TRUMP else suit
 
     @property
     def low(self) -> bool:
+        """Whether the player with fewer tricks wins."""
         return bool(self._field("low"))
 
     @property
     def i_deal(self) -> bool:
+        """Whether the player dealt."""
         return bool(self._field("i_deal"))
 
     @property
     def i_lead(self) -> bool:
+        """Whether the player leads, or led, the trick under way."""
         return bool(self._field("i_lead"))
 
     @property
     def trick(self) -> int:
+        """The number of the trick under way, from 0; after the end, the number of tricks."""
         return self._field("trick")
 
     @property
     def stock_left(self) -> int:
+        """How many cards the stock still has."""
         return self._field("stock_left")
 
     @property
     def endgame(self) -> bool:
+        """Whether the stock is empty."""
         return self.stock_left == 0
 
     @property
@@ -383,15 +446,18 @@ class View:
 
     @property
     def opponent_hand_size(self) -> int:
+        """How many cards the opponent holds."""
         return self._field("opponent_hand_size")
 
     @property
     def counting_tricks(self) -> tuple[int, int]:
+        """Counting tricks of the player and of the opponent."""
         own, other = self.array["tricks"][0].tolist()
         return own, other
 
     @property
     def points(self) -> tuple[int, int]:
+        """Match points of the player and of the opponent; zeros outside a match."""
         own, other = self.array["points"][0].tolist()
         return own, other
 
@@ -402,6 +468,7 @@ class View:
         return {suit: since for suit, since in enumerate(draws) if since >= 0}
 
     def tricks(self) -> Iterator[Trick]:
+        """Go through the tricks from the first, the one under way included."""
         view = self.array[0]
         for index in range(len(view["led_cards"])):
             led = int(view["led_cards"][index])
@@ -419,6 +486,7 @@ class View:
             )
 
     def legal(self) -> list[int]:
+        """The legal actions of the player, lowest first; empty if the opponent is to move."""
         out = np.zeros(1, np.uint64)
         legal_in_views(self.rules.array(), self.array, out)
         actions = int(out[0])

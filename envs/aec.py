@@ -11,7 +11,7 @@ from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 from ..engine.checks import IllegalAction, checked_action, checked_seat
 from .options import Info
-from .render.modes import MOVER, OPEN, painter_for
+from .render.modes import MOVER, OPEN, AgentRenderView, RenderMode, painter_for
 from .typed_aec import Observation, TypedAEC
 
 _SET_BY_RESET = ("rewards", "_cumulative_rewards", "terminations", "truncations", "infos")
@@ -31,8 +31,8 @@ class GameAEC(TypedAEC):
         agents: Sequence[str],
         make_space: Callable[[], spaces.Dict],
         actions: int,
-        render_mode: str | None,
-        render_view: str | int,
+        render_mode: RenderMode | None,
+        render_view: AgentRenderView,
     ) -> None:
         super().__init__()
         self.render_mode: str | None = render_mode

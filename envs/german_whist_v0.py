@@ -86,11 +86,7 @@ and the other agent gets 0 for that step; `truncation` is then set too. `raw_env
 At the end `infos[agent]["result"]` is the result from that agent's point of view: `tricks` and
 `points`, its own and the opponent's, `won` (1, 0 or -1) and `deal`, the deal's number.
 
-### Options
-
-`rules` is a name (`classic`, `draft`, ...), a `Rules`, a mapping, or the path of a YAML file.
-
-[OPTIONS]
+### Deals and states
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
 the deals of `Game` and `SelfPlayEnv`. `reset(options={"deal": cards, "dealer": seat})` sets up a
@@ -139,8 +135,8 @@ from ..engine.checks import IllegalAction
 from ..engine.game import Game
 from ..engine.observation.history import HISTORY_ABOUT
 from ..engine.observation.spec import EXCHANGE_SPEC, OBSERVATION_SPEC
-from ..engine.options import GameOptions
-from ..engine.rules import Rules, RulesLike
+from ..engine.options import Horizon, NetworkObservation, ObservationForm, Reward, SuitOrder
+from ..engine.rules import Match, Rules, RulesLike
 from ..engine.view import View
 from . import step_count
 from .aec import (
@@ -148,21 +144,18 @@ from .aec import (
     IllegalActionLoses,
     no_parallel_env,
 )
-from .options import Info, RenderOptions, TextOptions, options_table
+from .options import Info
 from .render.modes import (
-    MOVER,
     OPEN,
+    AgentRenderView,
     RenderFrame,
+    RenderMode,
     usable_render_modes,
     warn_without_render_mode,
 )
 from .spaces import dict_space, state_box, warm_up_states
 from .text import TEXT_OR_NUMBER, Answers, TextObservation, checked_retries
 from .typed_aec import Observation, Wrapped
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 AGENTS = ("player_0", "player_1")
 
@@ -172,17 +165,71 @@ if __doc__:
         .replace("[SPEC_TABLE]", OBSERVATION_SPEC.table())
         .replace("[EXCHANGE_TABLE]", EXCHANGE_SPEC.table(OBSERVATION_SPEC.size))
         .replace("[HISTORY_TABLE]", HISTORY_ABOUT)
-        .replace("[OPTIONS]", options_table(GameOptions, RenderOptions, TextOptions))
     )
 
 
-class EnvOptions(GameOptions, RenderOptions, TextOptions, total=False):
-    """Keyword options of `env` and `raw_env`, beside the rules."""
+@checked_keywords()
+def env(
+    rules: RulesLike = "classic",
+    *,
+    reward: Reward = "points",
+    suit_order: SuitOrder = "raw",
+    horizon: Horizon = "hand",
+    observation: ObservationForm = "vector",
+    match: Match | int | None = None,
+    render_mode: RenderMode | None = None,
+    render_view: AgentRenderView = "mover",
+    retries: int | None = None,
+) -> Wrapped[raw_env]:
+    """Make the PettingZoo AEC environment of two agents, `player_0` and `player_1`.
 
+    Returns the environment in PettingZoo's wrappers: an illegal action ends the episode as a loss.
+    `env.unwrapped` is the `raw_env` inside, which has the `view` of each agent and the `state`.
 
-def env(rules: RulesLike = "classic", **options: Unpack[EnvOptions]) -> Wrapped[raw_env]:
-    """The environment with PettingZoo's wrappers: an illegal action loses."""
-    raw = raw_env(rules, **options)
+    ```python
+    env = german_whist_v0.env("classic", reward="win", suit_order="trump-first", horizon="foreplay")
+    env.reset(seed=42)
+    observation, reward, termination, truncation, info = env.last()
+    env.step(int(observation["action_mask"].argmax()))
+    ```
+
+    Those three options are `german_whist.FOREPLAY_OPTIONS`, which we train with.
+
+    All options but the rules are given by name:
+
+    - `rules`: the rule set. A name such as `"classic"` (default) or `"draft"`, a `Rules`, a mapping
+      of its fields, or the path of a YAML file. `german-whist rules` explains the names.
+    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
+      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
+      counting tricks. `"tricks"`: 1 for each counting trick, when it is taken.
+    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
+      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+    - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
+      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
+      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
+      `"history"`: a row for each event, for recurrent networks. `"text"`: words, for language
+      models.
+    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
+      `None` (default): 25 points.
+    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
+    - `render_view`: whose hand a picture shows. `"mover"` (default): that of the agent to move. `0`
+      or `1`: that seat's. `"open"`: both.
+    - `retries`: how many answers in words that name no legal action are refused, before the next
+      one loses. With `observation="text"`; `None` (default): 2.
+    """
+    raw = raw_env(
+        rules,
+        reward=reward,
+        suit_order=suit_order,
+        horizon=horizon,
+        observation=observation,
+        match=match,
+        render_mode=render_mode,
+        render_view=render_view,
+        retries=retries,
+    )
     return Wrapped(AnswersAgain(raw) if raw.reads_text else IllegalActionLoses(raw))
 
 
@@ -216,7 +263,10 @@ class AnswersAgain(IllegalActionLoses):
 
 
 class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
-    """The environment itself, without wrappers."""
+    """The environment of `env()` without wrappers: an illegal action raises `IllegalAction`.
+
+    The options are those of `env`. After an error the environment is as it was before the call.
+    """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "german_whist_v0",
@@ -225,17 +275,28 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
         "render_fps": 2,
     }
 
-    @checked_keywords(GameOptions)
+    @checked_keywords()
     def __init__(
         self,
         rules: RulesLike = "classic",
         *,
-        render_mode: str | None = None,
-        render_view: str | int = MOVER,
+        reward: Reward = "points",
+        suit_order: SuitOrder = "raw",
+        horizon: Horizon = "hand",
+        observation: ObservationForm = "vector",
+        match: Match | int | None = None,
+        render_mode: RenderMode | None = None,
+        render_view: AgentRenderView = "mover",
         retries: int | None = None,
-        **options: Unpack[GameOptions],
     ) -> None:
-        self.options: Options = options_from(rules, **options)
+        self.options: Options = options_from(
+            rules,
+            reward=reward,
+            suit_order=suit_order,
+            horizon=horizon,
+            observation=observation,
+            match=match,
+        )
         self.reads_text: bool = self.options.observation == TEXT
         if self.reads_text:
             self._action_form = TEXT_OR_NUMBER
@@ -424,8 +485,8 @@ if not TYPE_CHECKING:
 
 
 @step_count.uncounted()
-def _compile_all(observation: str, in_match: bool) -> None:
-    horizon = "match" if in_match else "hand"
+def _compile_all(observation: NetworkObservation, in_match: bool) -> None:
+    horizon: Horizon = "match" if in_match else "hand"
     env = raw_env("small-last", observation=observation, horizon=horizon)
     env.reset(seed=0)
     observed = env.observe(env.agent_selection)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import gymnasium
 import numpy as np
@@ -18,20 +18,33 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from ..engine.batch.batch import Array
-from ..engine.batch.config import TEXT, checked_keywords
+from ..engine.batch.config import TEXT, Options, checked_keywords, options_from
 from ..engine.batch.results import result_dicts
 from ..engine.cards import N_CARDS
 from ..engine.checks import VECTOR_RESET_OPTIONS, IllegalAction, checked_action
-from ..engine.options import GameOptions
-from ..engine.rules import RulesLike
+from ..engine.options import Horizon, NetworkObservation, ObservationForm, Reward, SuitOrder
+from ..engine.rules import Match, RulesLike
 from ..engine.view import View
-from .options import Info, LearnerObservation, LearnerOptions, TextOptions, options_table
-from .render.modes import RenderFrame, usable_render_modes, warn_without_render_mode
-from .single_agent_batch import FinishedEpisodes, LearnerStep, SingleAgentMixin
-from .text import TEXT_OR_NUMBER, text_space
+from .illegal import Illegal
+from .options import (
+    OF_SINGLE_ENVIRONMENTS,
+    Info,
+    LearnerObservation,
+    LearnerSeat,
+    check_no_text,
+)
+from .render.modes import (
+    LearnerRenderView,
+    RenderFrame,
+    RenderMode,
+    usable_render_modes,
+    warn_without_render_mode,
+)
+from .single_agent_batch import FinishedEpisodes, LearnerStep, SingleAgentBatch, SingleAgentMixin
+from .text import TEXT_OR_NUMBER, Answers, checked_retries, text_space
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from ..agents.costs import CostModel
 
 
 def _checked_mode(mode: object) -> AutoresetMode:
@@ -43,6 +56,12 @@ def _checked_mode(mode: object) -> AutoresetMode:
     raise ValueError(
         f"autoreset_mode is {mode!r}: it has to be an AutoresetMode or one of {', '.join(modes)}"
     )
+
+
+def _cost_model(options: Options, costs: str) -> CostModel:
+    from ..agents.costs import CostModel  # loads what no other option needs
+
+    return CostModel(options.rules, None if costs == "exact" else costs)
 
 
 def _with_masks(columns: Mapping[str, object], games: Array) -> Info:
@@ -70,9 +89,41 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
 
     ### Options
 
-    `rules`, and by keyword those of `LearnerOptions`:
+    All options but the rules are given by name:
 
-    [OPTIONS]
+    - `rules`: the rule set. A name such as `"classic"` (default) or `"draft"`, a `Rules`, a mapping
+      of its fields, or the path of a YAML file. `german-whist rules` explains the names.
+    - `opponent`: who plays the other seat. `"random"` (default) or another agent by name, an
+      `Agent` or its class, a function `f(views, rng) -> actions`, a model of Stable-Baselines3, or
+      an `OpponentPool` of these. `opponent` is also a property that you can set at any time.
+    - `seat`: the seat of the learner. `"random"` (default): drawn with each deal. `0` or `1`:
+      fixed.
+    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
+      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
+      counting tricks. `"tricks"`: 1 for each counting trick, when it is taken.
+    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
+      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+    - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
+      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
+      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
+      `"history"`: a row for each event, for recurrent networks. `"text"`: words, for language
+      models.
+    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
+      `None` (default): 25 points.
+    - `mask_in_observation`: `False` (default): an observation is an array. `True`: it is a
+      dictionary `{"observation": ..., "action_mask": ...}`.
+    - `illegal`: what an illegal action does. `"lose"` (default): it ends the episode with the worst
+      return. `"raise"`: it raises `IllegalAction`.
+    - `with_state`: `False` (default); `True`: infos hold the global state, with both hands and the
+      stock, for the training of critics.
+    - `costs`: what `info` says about the cost of each action of yours. `None` (default): nothing.
+      `"exact"`: the cost where it is known. A search such as `"flat-mc:500,voids"`: estimates too.
+    - `retries`: how many answers in words that name no legal action are refused, before the next
+      one loses. With `observation="text"`; `None` (default): 2.
+    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
+    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: both.
 
     ### Info
 
@@ -102,14 +153,49 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
         "render_fps": 2,
     }
 
-    _takes_text = True
-
-    @checked_keywords(LearnerOptions)
-    def __init__(self, rules: RulesLike = "classic", **options: Unpack[LearnerOptions]) -> None:
-        observation_space, actions = self._set_up(
-            1, rules, options, autoreset=AutoresetMode.DISABLED
+    @checked_keywords()
+    def __init__(
+        self,
+        rules: RulesLike = "classic",
+        *,
+        opponent: object = "random",
+        seat: LearnerSeat = "random",
+        reward: Reward = "points",
+        suit_order: SuitOrder = "raw",
+        horizon: Horizon = "hand",
+        observation: ObservationForm = "vector",
+        match: Match | int | None = None,
+        mask_in_observation: bool = False,
+        illegal: Illegal = "lose",
+        with_state: bool = False,
+        costs: str | None = None,
+        retries: int | None = None,
+        render_mode: RenderMode | None = None,
+        render_view: LearnerRenderView = "seat",
+    ) -> None:
+        options = options_from(
+            rules,
+            reward=reward,
+            suit_order=suit_order,
+            horizon=horizon,
+            observation=observation,
+            match=match,
         )
-        reads_text = self.options.observation == TEXT
+        self._costs: CostModel | None = None if costs is None else _cost_model(options, costs)
+        self._answers = Answers(checked_retries(options, retries))
+        batch = SingleAgentBatch(
+            options,
+            1,
+            opponent,
+            seat,
+            autoreset=AutoresetMode.DISABLED,
+            illegal=illegal,
+            with_state=with_state,
+        )
+        observation_space, actions = self._set_up(
+            batch, mask_in_observation, render_mode, render_view
+        )
+        reads_text = options.observation == TEXT
         self.observation_space: spaces.Space[LearnerObservation] = observation_space
         self.action_space: spaces.Space[Any] = text_space() if reads_text else actions
 
@@ -235,15 +321,45 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
 
     ### Options
 
-    | option | values |
-    |---|---|
-    | `copy` | False returns the same buffers at every step instead of fresh arrays |
-    | `threads` | play parts of the games in parallel, with the same results |
-    | `autoreset_mode` | an `AutoresetMode` or its value: when the next episode begins |
-    | others | those of `GermanWhistEnv` |
+    All options but the number of games and the rules are given by name:
 
-    `SameStep` (default): the same step shows the next episode. `NextStep`: the next step begins it,
-    whatever its action. `Disabled`: it waits for `reset(options={"reset_mask": terminations})`.
+    - `num_envs`: the number of games (1).
+    - `rules`: the rule set. A name such as `"classic"` (default) or `"draft"`, a `Rules`, a mapping
+      of its fields, or the path of a YAML file. `german-whist rules` explains the names.
+    - `copy`: `True` (default): every step makes fresh arrays. `False`: every step writes into the
+      same arrays, so copy what you keep.
+    - `threads`: the number of threads (1) that play parts of the games in parallel. It changes no
+      result.
+    - `autoreset_mode`: when the next episode of a game begins. `"SameStep"` (default): in the step
+      that ends the last one, which returns the new observation. `"NextStep"`: in the next step,
+      whatever its action. `"Disabled"`: by `reset(options={"reset_mask": terminations})`.
+      Gymnasium's `AutoresetMode` has the same values.
+    - `opponent`: who plays the other seat. `"random"` (default) or another agent by name, an
+      `Agent` or its class, a function `f(views, rng) -> actions`, a model of Stable-Baselines3, or
+      an `OpponentPool` of these. `opponent` is also a property that you can set at any time.
+    - `seat`: the seat of the learner. `"random"` (default): drawn with each deal. `0` or `1`:
+      fixed.
+    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
+      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
+      counting tricks. `"tricks"`: 1 for each counting trick, when it is taken.
+    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
+      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+    - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
+      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
+      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
+      `"history"`: a row for each event, for recurrent networks.
+    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
+      `None` (default): 25 points.
+    - `mask_in_observation`: `False` (default): an observation is an array. `True`: it is a
+      dictionary `{"observation": ..., "action_mask": ...}`.
+    - `illegal`: what an illegal action does. `"lose"` (default): it ends the episode with the worst
+      return. `"raise"`: it raises `IllegalAction`.
+    - `with_state`: `False` (default); `True`: infos hold the global state, with both hands and the
+      stock, for the training of critics.
+    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
+    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: both.
 
     ### Info
 
@@ -263,7 +379,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
-    @checked_keywords(LearnerOptions)
+    @checked_keywords(**OF_SINGLE_ENVIRONMENTS)
     def __init__(
         self,
         num_envs: int = 1,
@@ -271,14 +387,46 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
         *,
         copy: bool = True,
         threads: int = 1,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
-        **options: Unpack[LearnerOptions],
+        autoreset_mode: AutoresetMode
+        | Literal["SameStep", "NextStep", "Disabled"] = AutoresetMode.SAME_STEP,
+        opponent: object = "random",
+        seat: LearnerSeat = "random",
+        reward: Reward = "points",
+        suit_order: SuitOrder = "raw",
+        horizon: Horizon = "hand",
+        observation: NetworkObservation = "vector",
+        match: Match | int | None = None,
+        mask_in_observation: bool = False,
+        illegal: Illegal = "lose",
+        with_state: bool = False,
+        render_mode: RenderMode | None = None,
+        render_view: LearnerRenderView = "seat",
     ) -> None:
         mode = _checked_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": mode}
         self._copy = copy
+        options = options_from(
+            rules,
+            reward=reward,
+            suit_order=suit_order,
+            horizon=horizon,
+            observation=observation,
+            match=match,
+        )
+        check_no_text(options)
+        batch = SingleAgentBatch(
+            options,
+            num_envs,
+            opponent,
+            seat,
+            copy=copy,
+            threads=threads,
+            autoreset=mode,
+            illegal=illegal,
+            with_state=with_state,
+        )
         observation_space, actions = self._set_up(
-            num_envs, rules, options, copy=copy, threads=threads, autoreset=mode
+            batch, mask_in_observation, render_mode, render_view
         )
         self.single_observation_space: spaces.Space[LearnerObservation] = observation_space
         self.single_action_space: spaces.Discrete = actions  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -374,8 +522,3 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
         self._add_result(final_info, step)
         final = {"final_obs": final_observations, "final_info": final_info}
         info |= _with_masks(final, step.ended)
-
-
-if GermanWhistEnv.__doc__:
-    table = options_table(LearnerOptions, TextOptions, GameOptions).replace("\n", "\n    ")
-    GermanWhistEnv.__doc__ = GermanWhistEnv.__doc__.replace("[OPTIONS]", table)

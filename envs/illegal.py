@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import gymnasium
 
-LOSE, RAISE = "lose", "raise"
+Illegal = Literal["lose", "raise"]
+LOSE, RAISE = get_args(Illegal)
 """The episode ends at its worst reward, or an error."""
 
 _warned = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from ..engine.checks import checked_choice, checked_count, checked_seed, state_a
 from ..engine.rng import random_below, random_fraction, sample_index
 from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules, name_beside
 
-UNIFORM, LATEST, PFSP = "uniform", "latest", "pfsp"
+Sampling = Literal["uniform", "latest", "pfsp"]
+UNIFORM, LATEST, PFSP = get_args(Sampling)
 # Weight of a result in the win rate of PFSP, relative to the next one against the same policy.
 _DECAY = 0.999
 
@@ -48,12 +49,18 @@ class OpponentPool:
     a function `f(views, rng) -> actions`, or a model of Stable-Baselines3, whose policy is copied
     and sampled. One pool may serve several environments of its rules.
 
-    | `sampling` | probability of a policy |
-    |---|---|
-    | `uniform` | equal for all |
-    | `latest` | 1 for the policy that was added last |
-    | `pfsp` | proportional to `(1 - p)**2`, `p` the learner's win rate against it, recent \
-results counting most; 0.5 without results |
+    ### Options
+
+    - `policies`: a list, or a mapping of names to policies (empty). These policies stay for good.
+    - `rules`: the rule set of the environments (`"classic"`).
+    - `match`: the length of their matches. `None` (default): they play single hands.
+    - `sampling`: how opponents are drawn. `"uniform"` (default): all are equally likely.
+      `"latest"`: always the policy that was added last. `"pfsp"`: with a probability proportional
+      to `(1 - p)**2`, where `p` is the win rate of the learner against that policy. Recent results
+      count most; a policy without results counts as 0.5.
+    - `size`: the largest number of policies added later. When it is exceeded, a random one of them
+      leaves, but never the newest. `None` (default): all stay.
+    - `seed`: the seed (0) of the pool's own random stream.
 
     `info["opponent"]` is an index into `names`, where every policy stays that ever joined.
     """
@@ -64,18 +71,13 @@ results counting most; 0.5 without results |
         rules: RulesLike = "classic",
         *,
         match: Match | int | None = None,
-        sampling: str = UNIFORM,
+        sampling: Sampling = "uniform",
         size: int | None = None,
         seed: int = 0,
     ) -> None:
-        """`policies`, a list or a mapping of names, stay for good.
-
-        Of those added later there are `size` at most: then a random one leaves, but not the newest.
-        Opponents are drawn from a random stream of the pool's own, which `seed` begins.
-        """
         self.rules: Rules = load_rules(rules)
         self.match: Match | None = as_match(match)
-        self.sampling: str = checked_choice("sampling", sampling, (UNIFORM, LATEST, PFSP))
+        self.sampling: Sampling = checked_choice("sampling", sampling, (UNIFORM, LATEST, PFSP))
         self.names: list[str] = []
         """Names of all policies that ever joined."""
         self.agents: dict[int, FaultNamingAgent] = {}

@@ -14,12 +14,21 @@ import numpy.typing as npt
 
 from ..common.suggestions import not_installed
 from ..engine.batch.batch import Array
-from ..engine.batch.config import checked_keywords
+from ..engine.batch.config import checked_keywords, options_from
 from ..engine.batch.results import result_dicts
 from ..engine.checks import state_array
-from ..engine.rules import RulesLike
-from .options import Info, LearnerObservation, LearnerOptions
-from .single_agent_batch import FinishedEpisodes, SingleAgentMixin
+from ..engine.options import Horizon, NetworkObservation, Reward, SuitOrder
+from ..engine.rules import Match, RulesLike
+from .illegal import Illegal
+from .options import (
+    OF_SINGLE_ENVIRONMENTS,
+    Info,
+    LearnerObservation,
+    LearnerSeat,
+    check_no_text,
+)
+from .render.modes import LearnerRenderView, RenderMode
+from .single_agent_batch import FinishedEpisodes, SingleAgentBatch, SingleAgentMixin
 
 try:
     from stable_baselines3.common.monitor import Monitor
@@ -30,7 +39,6 @@ except ModuleNotFoundError as error:
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
-    from typing_extensions import Unpack
 
 # Attributes for `get_attr`, equal in all environments of a batch.
 _ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "spec")
@@ -44,9 +52,45 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=1024).learn(1_000_000)
     ```
 
-    `german_whist.FOREPLAY_OPTIONS` are the options to train with, and may be left out. Options,
-    actions, observations and rewards are those of `GermanWhistEnv`; `threads` play parts of the
-    games in parallel. The next episode begins in the same step.
+    `german_whist.FOREPLAY_OPTIONS` are the options to train with, and may be left out. Actions,
+    observations and rewards are those of `GermanWhistEnv`. When a game ends, the same step begins
+    its next episode.
+
+    ### Options
+
+    All options but the number of games and the rules are given by name:
+
+    - `n_envs`: the number of games (256).
+    - `rules`: the rule set. A name such as `"classic"` (default) or `"draft"`, a `Rules`, a mapping
+      of its fields, or the path of a YAML file. `german-whist rules` explains the names.
+    - `threads`: the number of threads (1) that play parts of the games in parallel. It changes no
+      result.
+    - `opponent`: who plays the other seat. `"random"` (default) or another agent by name, an
+      `Agent` or its class, a function `f(views, rng) -> actions`, a model of Stable-Baselines3, or
+      an `OpponentPool` of these. `opponent` is also a property that you can set at any time.
+    - `seat`: the seat of the learner. `"random"` (default): drawn with each deal. `0` or `1`:
+      fixed.
+    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
+      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
+      counting tricks. `"tricks"`: 1 for each counting trick, when it is taken.
+    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
+      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+    - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
+      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
+      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
+      `"history"`: a row for each event, for recurrent networks.
+    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
+      `None` (default): 25 points.
+    - `mask_in_observation`: `False` (default): an observation is an array. `True`: it is a
+      dictionary `{"observation": ..., "action_mask": ...}`.
+    - `illegal`: what an illegal action does. `"lose"` (default): it ends the episode with the worst
+      return. `"raise"`: it raises `IllegalAction`.
+    - `with_state`: `False` (default); `True`: infos hold the global state, with both hands and the
+      stock, for the training of critics.
+    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
+    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: both.
 
     ### Infos
 
@@ -62,18 +106,46 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     `env_method("action_masks")`, and `get_action_masks(env)` of sb3-contrib, give the masks.
     """
 
-    @checked_keywords(LearnerOptions)
+    @checked_keywords(**OF_SINGLE_ENVIRONMENTS)
     def __init__(
         self,
         n_envs: int = 256,
         rules: RulesLike = "classic",
         *,
         threads: int = 1,
-        **options: Unpack[LearnerOptions],
+        opponent: object = "random",
+        seat: LearnerSeat = "random",
+        reward: Reward = "points",
+        suit_order: SuitOrder = "raw",
+        horizon: Horizon = "hand",
+        observation: NetworkObservation = "vector",
+        match: Match | int | None = None,
+        mask_in_observation: bool = False,
+        illegal: Illegal = "lose",
+        with_state: bool = False,
+        render_mode: RenderMode | None = None,
+        render_view: LearnerRenderView = "seat",
     ) -> None:
-        """The options are those of `GermanWhistEnv`, and a number of `threads`."""
         self.spec: None = None
-        spaces = self._set_up(n_envs, rules, options, threads=threads)
+        options = options_from(
+            rules,
+            reward=reward,
+            suit_order=suit_order,
+            horizon=horizon,
+            observation=observation,
+            match=match,
+        )
+        check_no_text(options)
+        batch = SingleAgentBatch(
+            options,
+            n_envs,
+            opponent,
+            seat,
+            threads=threads,
+            illegal=illegal,
+            with_state=with_state,
+        )
+        spaces = self._set_up(batch, mask_in_observation, render_mode, render_view)
         super().__init__(self._batch.n, *spaces)
         self._actions: np.ndarray | None = None
         self._lengths = np.zeros(self.num_envs, np.int64)

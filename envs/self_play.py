@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,12 @@ from ..engine.checks import checked_count, checked_flag, checked_threads, own_ar
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.observation.rule_features import rule_features
-from ..engine.options import GameOptions
+from ..engine.options import Horizon, NetworkObservation, Reward, SuitOrder
 from ..engine.rng import secret_of_seed
-from ..engine.rules import Rules, RulesLike
+from ..engine.rules import Match, Rules, RulesLike
 from ..engine.view import View
 from . import step_count
 from .spaces import observation_box, state_box, warm_up_states
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 class SelfPlayEnv:
@@ -73,9 +70,39 @@ class SelfPlayEnv:
     step = env.reset(seed=1)
     inputs = np.concatenate([step.observations, env.rule_features], axis=1)
     ```
+
+    ### Options
+
+    All options but the number of games and the rules are given by name:
+
+    - `num_envs`: the number of games (1024).
+    - `rules`: the rule set, or a list of rule sets. A name such as `"classic"` (default) or
+      `"draft"`, a `Rules`, a mapping of its fields, or the path of a YAML file.
+      `german-whist rules` explains the names.
+    - `copy`: `True` (default): every step makes fresh arrays. `False`: every step writes into the
+      same arrays, so copy what you keep.
+    - `threads`: the number of threads (1) that play parts of the games in parallel. It changes no
+      result.
+    - `device`: where games and arrays live. `"cpu"` (default). `"cuda"`: on a GPU, where each game
+      has a thread. Actions are arrays there, a step does not wait for them, and `batch.check()`
+      reports illegal ones.
+    - `with_state`: `False` (default); `True`: `states` holds the global state of each game, with
+      both hands and the stock, for the training of critics. The rule sets need states of one size.
+    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
+      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
+      counting tricks. `"tricks"`: 1 for each counting trick, when it is taken.
+    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
+      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+    - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
+      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
+      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
+      `"history"`: a row for each event, for recurrent networks.
+    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
+      `None` (default): 25 points.
     """
 
-    @checked_keywords(GameOptions)
+    @checked_keywords()
     def __init__(
         self,
         num_envs: int = 1024,
@@ -83,20 +110,27 @@ class SelfPlayEnv:
         *,
         copy: bool = True,
         threads: int = 1,
-        device: str = "cpu",
+        device: Literal["cpu", "cuda"] = "cpu",
         with_state: bool = False,
-        **options: Unpack[GameOptions],
+        reward: Reward = "points",
+        suit_order: SuitOrder = "raw",
+        horizon: Horizon = "hand",
+        observation: NetworkObservation = "vector",
+        match: Match | int | None = None,
     ) -> None:
-        """The options are those of `german_whist_v0`; without `copy` buffers are reused.
-
-        On several `threads` parts of the games are played in parallel, with the same results.
-        On the `device` `cuda` each game has a GPU thread: actions are arrays there, a step does
-        not wait for them, and `batch.check()` reports illegal ones. With `with_state` there are
-        `states`, of rule sets whose state has one size.
-        """
         several = isinstance(rules, (list, tuple))
         rule_sets = rules if several else [cast("RulesLike", rules)]
-        all_options = [options_from(rule_set, **options) for rule_set in rule_sets]
+        all_options = [
+            options_from(
+                rule_set,
+                reward=reward,
+                suit_order=suit_order,
+                horizon=horizon,
+                observation=observation,
+                match=match,
+            )
+            for rule_set in rule_sets
+        ]
         self.num_envs: int = checked_count(num_envs, "num_envs")
         if not 0 < len(all_options) <= self.num_envs:
             raise ValueError(
@@ -154,7 +188,7 @@ class SelfPlayEnv:
         self._new_array = backend.empty if same_shape else backend.zeros
         self._buffers = None if copy else self._new_result()
         if device == "cpu":
-            kind = self.options.observation
+            kind = self.options.encoding
             warm_up(f"self-play ({kind})", "envs", lambda: _compile_all(kind), seconds=3)
             if with_state:
                 warm_up_states()
@@ -321,6 +355,6 @@ def _suffix(k: int) -> str:
 
 
 @step_count.uncounted()
-def _compile_all(observation: str) -> None:
+def _compile_all(observation: NetworkObservation) -> None:
     env = SelfPlayEnv(1, "small-last", observation=observation)
     env.step(env.reset(0).masks.argmax(axis=1))

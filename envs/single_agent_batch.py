@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -20,7 +20,7 @@ from ..agents.game_numbers import GameNumbers, reserve_game_numbers
 from ..agents.registry import as_agent
 from ..common.jit.compiler import warm_up
 from ..engine.batch.batch import Array, Batch
-from ..engine.batch.config import TEXT, Options, options_from
+from ..engine.batch.config import Options, options_from
 from ..engine.batch.kernels import REAL, SHOWN, Moves, first_illegal
 from ..engine.batch.results import results_by_seat
 from ..engine.batch.step import EPISODE_OVER
@@ -36,11 +36,11 @@ from ..engine.checks import (
     state_array,
 )
 from ..engine.dtypes import FOLLOW, OVER, VIEW
-from ..engine.options import GameOptions
-from ..engine.rules import Rules, RulesLike
+from ..engine.options import NetworkObservation
+from ..engine.rules import Rules
 from ..engine.view import blank_tricks
 from . import step_count
-from .illegal import LOSE, RAISE, warn_of_illegal_action
+from .illegal import LOSE, RAISE, Illegal, warn_of_illegal_action
 from .opponent_pool import OpponentPool
 from .opponents import (
     OpponentGames,
@@ -52,13 +52,17 @@ from .opponents import (
     write_decisions,
     write_legal,
 )
-from .options import LearnerObservation, LearnerOptions
-from .render.modes import OPEN, SEAT, Painter, RenderFrame, painter_for
+from .options import LearnerObservation, LearnerSeat
+from .render.modes import (
+    OPEN,
+    SEAT,
+    LearnerRenderView,
+    Painter,
+    RenderFrame,
+    RenderMode,
+    painter_for,
+)
 from .spaces import dict_space, observation_space, state_box, warm_up_states
-from .text import Answers, checked_retries
-
-if TYPE_CHECKING:
-    from ..agents.costs import CostModel
 
 RANDOM_SEAT = "random"
 
@@ -99,12 +103,12 @@ class SingleAgentBatch:
         options: Options,
         n: int,
         opponent: object,
-        seat: int | str = RANDOM_SEAT,
+        seat: LearnerSeat = "random",
         *,
         copy: bool = True,
         threads: int = 1,
         autoreset: AutoresetMode = AutoresetMode.SAME_STEP,
-        illegal: str = LOSE,
+        illegal: Illegal = "lose",
         with_state: bool = False,
         warm: bool = True,
     ) -> None:
@@ -117,7 +121,7 @@ class SingleAgentBatch:
         self._rows = None if copy else self.batch.new_rows(self.n)
         self.states: Array | None = None
         """Global states as of the last observations; None unless asked for."""
-        self._with_state = with_state
+        self._with_state = checked_flag("with_state", with_state)
         self._reuses_rows = not copy
         self.autoreset = autoreset
         self._illegal_loses = checked_choice("illegal", illegal, (LOSE, RAISE)) == LOSE
@@ -447,46 +451,26 @@ class SingleAgentMixin:
     state_space: spaces.Box
     """Of the global state of one game."""
     _batch: SingleAgentBatch
-    _takes_text = False
     # Gymnasium closes an environment that could not be made, too.
     _painter: Painter | None = None
 
     def _set_up(
-        self, num_envs: int, rules: RulesLike, options: LearnerOptions, **batch_options: Any
+        self,
+        batch: SingleAgentBatch,
+        mask_in_observation: bool,
+        render_mode: RenderMode | None,
+        render_view: LearnerRenderView,
     ) -> tuple[spaces.Space[LearnerObservation], spaces.Discrete]:
-        """Make the batch; returns the spaces of one observation and one action."""
-        own: dict[str, Any] = {**options}
-        of_game = {name: own.pop(name) for name in GameOptions.__annotations__ if name in own}
-        self.options = options_from(rules, **of_game)
+        """Take the batch; returns the spaces of one observation and one action."""
+        self._batch = batch
+        self.options = batch.options
         self.rules = self.options.rules
-        if self.options.observation == TEXT and not self._takes_text:
-            raise ValueError(
-                "observation is 'text', which single environments have: make several of them, as "
-                'by gymnasium.make_vec("german_whist/GermanWhistText-v0", n)'
-            )
-        costs = own.get("costs")
-        if costs is not None and not self._takes_text:
-            raise ValueError(
-                f"costs is {costs!r}, and single environments alone have costs: make one, or ask "
-                "german_whist.agents.CostModel of views"
-            )
-        self._costs: CostModel | None = None
-        if costs is not None:
-            from ..agents.costs import CostModel  # loads what no other option needs
-
-            self._costs = CostModel(self.rules, None if costs == "exact" else costs)
-        self._answers = Answers(checked_retries(self.options, own.get("retries")))
-        batch_options["illegal"] = own.get("illegal", LOSE)
-        batch_options["with_state"] = checked_flag("with_state", own.get("with_state", False))
-        opponent, seat = own.get("opponent", "random"), own.get("seat", RANDOM_SEAT)
-        self._batch = SingleAgentBatch(self.options, num_envs, opponent, seat, **batch_options)
         self.state_space = state_box(self.rules)
-        self.render_mode = own.get("render_mode")
-        self._painter = painter_for(self.render_mode)
-        view = own.get("render_view", SEAT)
-        self._render_view = checked_seat(view, (SEAT, OPEN), "render_view")
-        self._mask_in_observation = own.get("mask_in_observation", False)
-        make_space = dict_space if self._mask_in_observation else observation_space
+        self.render_mode = render_mode
+        self._painter = painter_for(render_mode)
+        self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
+        self._mask_in_observation = mask_in_observation
+        make_space = dict_space if mask_in_observation else observation_space
         return make_space(self.options), spaces.Discrete(self.rules.actions)
 
     @property
@@ -530,7 +514,7 @@ def _lowest_legal_cards(views: Array, _: Array) -> Array:
     return np.log2(cards & (~cards + np.uint64(1))).astype(np.int64)
 
 
-def _warm_up(observation: str, opponents: Iterable[Agent]) -> None:
+def _warm_up(observation: NetworkObservation, opponents: Iterable[Agent]) -> None:
     """Compile or load the kernels for these opponents, so that no step has to."""
     for is_drawn in {is_random(agent) for agent in opponents}:
         opponent, title = ("random", "random") if is_drawn else (_lowest_legal_cards, "an agent")
@@ -539,7 +523,7 @@ def _warm_up(observation: str, opponents: Iterable[Agent]) -> None:
 
 
 @step_count.uncounted()
-def _compile_all(observation: str, opponent: object) -> None:
+def _compile_all(observation: NetworkObservation, opponent: object) -> None:
     options = options_from("small-last", observation=observation)
     batch = SingleAgentBatch(options, 2, opponent, warm=False)
     batch.reset(0)

@@ -5,7 +5,9 @@ Of the thorough tests: `make thorough`.
 
 from __future__ import annotations
 
+import inspect
 import json
+import operator
 import os
 import re
 import subprocess
@@ -13,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jedi
 import pytest
 
 import german_whist
@@ -37,10 +40,11 @@ TYPES = """
 import german_whist
 import numpy as np
 import numpy.typing as npt
-from german_whist import Game, GameRecord, View, german_whist_v0, read_records, record_of
+from german_whist import FOREPLAY_OPTIONS, Game, GameRecord, View, german_whist_v0
+from german_whist import read_records, record_of
 from german_whist.agents import load_agent
 from german_whist.agents.base import LoadedAgent
-from german_whist.envs import GermanWhistEnv, SelfPlayEnv
+from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv, GermanWhistVectorEnv, SelfPlayEnv
 from gymnasium import spaces
 from typing_extensions import assert_type
 
@@ -58,6 +62,13 @@ assert_type(read_records("hands.jsonl")[0], list[GameRecord])
 
 german_whist_v0.raw_env("classic", suit_order="trump-first", observation="history", match=None)
 env = german_whist_v0.env("draft", reward="win", horizon="foreplay", render_view=0)
+german_whist_v0.env("mine.yaml", **FOREPLAY_OPTIONS)
+german_whist_v0.env(german_whist.Rules(name="mine", stock=20), observation="text", retries=1)
+german_whist_v0.env({"name": "mine", "stock": 20}, render_mode="ansi", render_view="open")
+SelfPlayEnv(4, ["classic", "mine.yaml"], **FOREPLAY_OPTIONS)
+GermanWhistEnv("classic", opponent="threshold", seat=1, costs="exact", **FOREPLAY_OPTIONS)
+GermanWhistVectorEnv(4, autoreset_mode="NextStep", **FOREPLAY_OPTIONS)
+GermanWhistVecEnv(4, mask_in_observation=True, **FOREPLAY_OPTIONS)
 assert_type(env.last()[0], dict[str, npt.NDArray[np.int8]])
 assert_type(env.last()[1], float)
 assert_type(env.agent_selection, str)
@@ -72,6 +83,7 @@ WRONG = """
 ```python
 import german_whist
 from german_whist import Game, german_whist_v0
+from german_whist.envs import GermanWhistEnv, GermanWhistVecEnv, GermanWhistVectorEnv, SelfPlayEnv
 
 game = Game("classic", sede=1)
 turn: str = game.turn
@@ -81,8 +93,15 @@ observation, *_ = env.last()
 observation.nothing
 german_whist_v0.env(rewards="win")
 german_whist_v0.raw_env("classic", horizon=3)
+german_whist_v0.env(suit_order="trump_first")
+german_whist_v0.env(render_mode="text")
+GermanWhistEnv(reward="wins", seat="first")
+GermanWhistVectorEnv(4, illegal="loose")
+SelfPlayEnv(4, observation="text")
+GermanWhistVecEnv(4, horizon="endgame")
 ```
 """
+WRONG_LINES = [7, 8, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 
 
 @pytest.fixture(scope="module")
@@ -166,10 +185,10 @@ def test_what_the_package_gives_has_its_type(complaints: str) -> None:
 
 def test_a_wrong_example_is_found_on_its_line(complaints: str) -> None:
     lines = {int(line) for line in re.findall(r"^page_wrong\.py:(\d+)", complaints, re.MULTILINE)}
-    assert {6, 7, 9, 11, 12, 13} <= lines
+    assert set(WRONG_LINES) <= lines
 
 
-@pytest.mark.parametrize(("text", "lines"), [(TYPES, []), (WRONG, [6, 7, 9, 11, 12, 13])])
+@pytest.mark.parametrize(("text", "lines"), [(TYPES, []), (WRONG, WRONG_LINES)])
 def test_pyright_checks_option_names_in_a_users_file(
     text: str, lines: list[int], tmp_path: Path
 ) -> None:
@@ -178,6 +197,26 @@ def test_pyright_checks_option_names_in_a_users_file(
     found = pyright(file, cwd=tmp_path)["generalDiagnostics"]
     errors = [each["range"]["start"]["line"] + 1 for each in found if each["severity"] == "error"]
     assert sorted(set(errors)) == lines
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "german_whist_v0.env",
+        "german_whist_v0.raw_env",
+        "GermanWhistEnv",
+        "GermanWhistVectorEnv",
+        "GermanWhistVecEnv",
+        "SelfPlayEnv",
+        "OpponentPool",
+    ],
+)
+def test_jedi_offers_every_option_of_an_environment(name: str) -> None:
+    constructor = operator.attrgetter(name)(envs)
+    code = f"from german_whist import envs\nenvs.{name}("
+    offered = jedi.Script(code).complete(2, len(code.splitlines()[1]))
+    options = {completion.name for completion in offered if completion.name.endswith("=")}
+    assert options == {f"{option}=" for option in inspect.signature(constructor).parameters}
 
 
 def test_every_public_name_has_a_known_type(tmp_path: Path) -> None:

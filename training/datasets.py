@@ -31,7 +31,6 @@ from msgspec import Meta, Struct
 
 from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.calls import call_agent, naming_faults
-from ..agents.checkpoints.schema import SuitOrder
 from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open, open_ending
 from ..agents.registry import check_agents, common_rules, load_agent, parse_agent_name
@@ -52,6 +51,7 @@ from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
 from ..engine.endgame.solver import thread_scratch
 from ..engine.observation.spec import OBSERVATION_VERSION, spec_of
 from ..engine.observation.suit_order import SUIT_ORDERS
+from ..engine.options import SuitOrder
 from ..engine.play import row
 from ..engine.rules import Rules, RulesLike, rules_from_mapping
 from ..engine.view import action_masks
@@ -268,7 +268,7 @@ def generate_dataset(
     hands: int,
     rules: RulesLike | None = None,
     seed: int = 1,
-    suit_order: str = "raw",
+    suit_order: SuitOrder = "raw",
     extras: Sequence[str] = (),
     workers: int = 1,
     on_start: Callable[[Dataset], object] = lambda _dataset: None,

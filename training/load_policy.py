@@ -12,6 +12,7 @@ from ..agents.checkpoints import read_checkpoint, specialize_checkpoint
 from ..agents.networks.network_inputs import Observations, network_inputs
 from ..agents.registry import common_rules
 from ..common.typing import Array
+from ..engine.options import NetworkObservation, SuitOrder
 from ..engine.rules import Rules, RulesLike
 from ..engine.view import View
 
@@ -25,8 +26,8 @@ class TrainedPolicy(NamedTuple):
     module: torch.nn.Module
     """From observations and masks to masked logits and the likeliest action."""
     rules: Rules
-    suit_order: str
-    observation: str = "vector"
+    suit_order: SuitOrder
+    observation: NetworkObservation = "vector"
 
     def observe(self, views: View | Sequence[View] | Array) -> Observations:
         """Observations and masks for `module`; `real` turns its actions into cards."""

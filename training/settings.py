@@ -24,6 +24,7 @@ from ..common.settings import (
 )
 from ..common.threads import MAX_THREADS
 from ..engine.batch.config import AUTO, Options, options_from
+from ..engine.options import Horizon, Reward, SuitOrder
 from ..engine.rules import named_rules
 from .given import Given
 
@@ -107,7 +108,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         ),
     ] = "classic"
     reward: Annotated[
-        str,
+        Reward,
         doc(
             "What the reward measures: `win` pays +1 or −1, `margin` the difference "
             "in counting tricks, `tricks` 1 for each counting trick, and `points` "
@@ -115,7 +116,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         ),
     ] = "win"
     horizon: Annotated[
-        str,
+        Horizon,
         doc(
             "When an episode ends. `foreplay` ends it when the stock is empty and "
             "pays the exact value of the endgame. `hand` plays the endgame too. "
@@ -125,7 +126,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         ),
     ] = "foreplay"
     suit_order: Annotated[
-        str,
+        SuitOrder,
         doc(
             "Order of suits in observations and actions: `trump-first` puts trumps "
             "first, `raw` keeps the order clubs, diamonds, hearts, spades."

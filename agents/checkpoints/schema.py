@@ -10,6 +10,7 @@ from ...common.typing import Array, JsonObject
 from ...engine.cards import N_CARDS
 from ...engine.observation.rule_features import RULE_SPEC
 from ...engine.observation.spec import OBSERVATION_VERSION
+from ...engine.options import Horizon, NetworkObservation, Reward, SuitOrder
 from .input_names import input_places
 
 FORMAT = 4
@@ -17,11 +18,7 @@ FORMAT = 4
 HIDDEN_CARDS_SIZE = 4 * N_CARDS
 
 Kind = Literal["mlp", "table", "module"]
-NetworkObservation = Literal["vector", "history"]
 CardRanks = Literal["relative", "absolute"]
-SuitOrder = Literal["raw", "trump-first"]
-Horizon = Literal["hand", "foreplay", "match", "auto"]
-Reward = Literal["points", "win", "margin", "tricks"]
 Critic = Literal["shared", "separate", "oracle"]
 SearchNetworkKind = Literal["value", "belief"]
 

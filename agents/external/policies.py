@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -23,6 +23,7 @@ from ...engine.batch.config import OBSERVATIONS
 from ...engine.checks import checked_choice
 from ...engine.observation.spec import OBSERVATION_SIZE, OBSERVATION_VERSION
 from ...engine.observation.suit_order import SUIT_ORDERS
+from ...engine.options import NetworkObservation, SuitOrder
 from ...engine.rules import Match, Rules, RulesLike, load_rules, name_beside, rules_from_mapping
 from ..base import Agent, Array, CannotPlay, ModelFile, check_actions
 from ..networks.network_inputs import Observations, network_inputs
@@ -58,8 +59,8 @@ class PolicyAgent(Agent):
         rules: RulesLike,
         policy: Policy,
         *,
-        suit_order: str = "raw",
-        observation: str = "vector",
+        suit_order: SuitOrder = "raw",
+        observation: NetworkObservation = "vector",
         sample: bool = False,
         exact: bool = True,
         name: str | None = None,
@@ -72,8 +73,10 @@ class PolicyAgent(Agent):
         """
         super().__init__(rules, match=match)
         self.policy: Policy = _wrap_policy(policy)
-        self.suit_order: str = checked_choice("suit_order", suit_order, SUIT_ORDERS)
-        self.observation: str = checked_choice("observation", observation, OBSERVATIONS)
+        self.suit_order: SuitOrder = checked_choice("suit_order", suit_order, SUIT_ORDERS)
+        self.observation: NetworkObservation = checked_choice(
+            "observation", observation, OBSERVATIONS
+        )
         self.reads_tricks: bool = observation == "history"
         self.sample: bool = sample
         self.greedy: bool = not sample
@@ -132,8 +135,13 @@ class PolicyAgent(Agent):
         return probs
 
     def _observe(self, views: Array) -> Observations:
-        options = {"suit_order": self.suit_order, "observation": self.observation}
-        return network_inputs(views, self.rules, **options, match=self.match)
+        return network_inputs(
+            views,
+            self.rules,
+            suit_order=self.suit_order,
+            observation=self.observation,
+            match=self.match,
+        )
 
     def _query(self, observed: Observations) -> Array:
         """The policy's actions, or its logits with minus infinity for illegal actions."""
@@ -321,10 +329,10 @@ def file_of(path: str) -> ModelFile:
 class TrainedOn(Struct, frozen=True):
     """Games that a policy was trained on, according to its file."""
 
-    suit_order: str
+    suit_order: SuitOrder
     observation_version: int
     horizon: str = ""
-    observation: Literal["vector", "history"] = "vector"
+    observation: NetworkObservation = "vector"
     rules: tuple[JsonObject, ...] = ()
     """Empty if the file has none."""
 

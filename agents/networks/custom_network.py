@@ -25,6 +25,7 @@ from ...common.typing import Array
 from ...engine.batch.config import options_from
 from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.observation.history import HISTORY_COLUMNS, history_rows
+from ...engine.options import NetworkObservation
 from ...engine.rules import Rules
 from ..base import CannotPlay
 from ..checkpoints import Checkpoint, CheckpointError
@@ -47,7 +48,7 @@ def network_class(name: str) -> type[nn.Module]:
     return found
 
 
-def observation_of(name: str) -> str:
+def observation_of(name: str) -> NetworkObservation:
     """What a class asks for: `vector`, or `history` if it has `observation = "history"`."""
     asked = getattr(network_class(name), "observation", "vector")
     if asked not in ("vector", "history"):

@@ -25,6 +25,7 @@ from ...engine.dtypes import VIEW
 from ...engine.observation.history import histories, history_rows
 from ...engine.observation.spec import encode_view, spec_of, write_mask
 from ...engine.observation.suit_order import SUIT_ORDERS, real_action, relabel, relabelled_action
+from ...engine.options import NetworkObservation, SuitOrder
 from ...engine.play import row
 from ...engine.rules import Match, RulesLike, load_rules
 from ...engine.view import View, legal_in_view
@@ -106,8 +107,8 @@ def network_inputs(
     views: npt.NDArray[np.void] | View | Sequence[View],
     rules: RulesLike | None = None,
     *,
-    suit_order: str = "raw",
-    observation: str = "vector",
+    suit_order: SuitOrder = "raw",
+    observation: NetworkObservation = "vector",
     match: Match | int | None = None,
 ) -> Observations:
     """Encode views as the environments do with these options.

@@ -120,6 +120,8 @@ def _environments_page() -> str:
     ]
     for title, documented in ENVIRONMENTS.items():
         parts += [f"## {title}", getdoc(documented) or ""]
+        if documented is german_whist_v0:
+            parts += ["### Options of `env` and `raw_env`", getdoc(german_whist_v0.env) or ""]
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -22,11 +22,8 @@ from ..endgame.game_values import inexact_reason
 from ..observation.history import HISTORY_COLUMNS, history_rows
 from ..observation.spec import OBSERVATION_VERSION, spec_of
 from ..observation.suit_order import SUIT_ORDERS
-from ..options import GameOptions
+from ..options import Horizon, NetworkObservation, ObservationForm, Reward, SuitOrder
 from ..rules import Match, Pay, Rules, RulesLike, as_match, load_rules
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 REWARDS = ("points", "win", "margin", "tricks")
 HORIZONS = ("hand", "foreplay", "match")
@@ -73,10 +70,10 @@ class Options:
 
     rules: Rules
     match: Match | None
-    reward: str
-    suit_order: str
-    horizon: str
-    observation: str
+    reward: Reward
+    suit_order: SuitOrder
+    horizon: Horizon
+    observation: ObservationForm
 
     def trained_on(self) -> JsonObject:
         """Options that a policy trained on them depends on, as plain values."""
@@ -109,7 +106,7 @@ class Options:
         return replace(self.rules, pay=pay, book=None, slam_pay=None).array(self.match)
 
     @property
-    def encoding(self) -> str:
+    def encoding(self) -> NetworkObservation:
         """`vector` or `history`: what batches encode."""
         return "vector" if self.observation == TEXT else self.observation
 
@@ -136,22 +133,21 @@ class Options:
 
 
 def checked_keywords(
-    options: type | None = None,
+    **elsewhere: str,
 ) -> Callable[[Callable[_Params, _Return]], Callable[_Params, _Return]]:
-    """Decorator: refuse keyword arguments that the signature and the typed `options` lack."""
+    """Decorator: refuse keyword arguments that the signature lacks, and suggest another.
+
+    `elsewhere` says of options of other functions where they are.
+    """
 
     def decorator(function: Callable[_Params, _Return]) -> Callable[_Params, _Return]:
-        parameters = inspect.signature(function).parameters.values()
-        names = [
-            parameter.name
-            for parameter in parameters
-            if parameter.kind is not parameter.VAR_KEYWORD
-        ]
-        names += getattr(options, "__annotations__", ())
+        names = [*inspect.signature(function).parameters]
 
         @functools.wraps(function)
         def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> _Return:
             for name in kwargs:
+                if name in elsewhere:
+                    raise TypeError(f"there is no option {name!r}: {elsewhere[name]}")
                 if name not in names:
                     listed = ", ".join(option for option in names if option != "self")
                     hint = suggest(name, names, listed=False)
@@ -163,15 +159,29 @@ def checked_keywords(
     return decorator
 
 
-@checked_keywords(GameOptions)
-def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -> Options:
+@checked_keywords()
+def options_from(
+    rules: RulesLike = "classic",
+    *,
+    reward: Reward = "points",
+    suit_order: SuitOrder = "raw",
+    horizon: Horizon = "hand",
+    observation: ObservationForm = "vector",
+    match: Match | int | None = None,
+) -> Options:
     loaded = load_rules(rules)
-    selected: dict[str, str] = {}
-    for name, values in _ALLOWED.items():
-        selected[name] = checked_choice(name, options.get(name, values[0]), values)
+    given = {
+        "reward": reward,
+        "suit_order": suit_order,
+        "horizon": horizon,
+        "observation": observation,
+    }
+    selected: dict[str, Any] = {
+        name: checked_choice(name, value, _ALLOWED[name]) for name, value in given.items()
+    }
     if selected["horizon"] == AUTO:
         selected["horizon"] = exact_horizon(loaded)
-    horizon, match = selected["horizon"], as_match(options.get("match"))
+    horizon, match = selected["horizon"], as_match(match)
     if match is not None and horizon != "match":
         raise ValueError(f"match is {match}, which needs horizon 'match' and not {horizon!r}")
     if horizon == "match" and match is None:
@@ -191,7 +201,7 @@ def options_from(rules: RulesLike = "classic", **options: Unpack[GameOptions]) -
     return Options(loaded, match, **selected)
 
 
-def exact_horizon(rules: Rules) -> str:
+def exact_horizon(rules: Rules) -> Horizon:
     """`foreplay` where endgames have exact values in tricks, else `hand`."""
     return "hand" if _foreplay_problem(rules) else "foreplay"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import gymnasium
 
@@ -18,10 +18,15 @@ from .shapes import Scene
 if TYPE_CHECKING:
     from .window import Window
 
-RENDER_MODES = ("human", "ansi", "rgb_array", "svg")
+RenderMode = Literal["human", "ansi", "rgb_array", "svg"]
+RENDER_MODES = get_args(RenderMode)
 _LIBRARIES = {"human": ("PIL", "pygame"), "rgb_array": ("PIL",)}
 """Modules that a mode imports; the extra `render` brings them."""
 OPEN, SEAT, MOVER = "open", "seat", "mover"
+LearnerRenderView = Literal["seat", "open"]
+"""Whose hand a picture shows: the learner's, or both."""
+AgentRenderView = Literal["mover", "open"] | int
+"""Whose hand a picture shows: of the agent to move, all, or of a seat."""
 RenderFrame = Any
 """By the mode: a text (`ansi`, `svg`), uint8 of (height, width, 3) (`rgb_array`), or None."""
 

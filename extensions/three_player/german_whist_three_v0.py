@@ -63,9 +63,7 @@ sentence and stays as it was.
 Then `infos[agent]["result"]` says how it went, as that agent sees it: `tricks`, its own, those of
 left and right, and the dummy's; `payoffs`, of the three; `deal`, the deal's number.
 
-### Options
-
-[OPTIONS]
+### Deals
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
 the deals of `ThreeGame`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal, in
@@ -91,11 +89,12 @@ from german_whist.engine.batch.config import checked_keywords
 from german_whist.engine.cards import N_CARDS, action_text
 from german_whist.engine.checks import IllegalAction, check_reset_options, checked_seed, fresh_seed
 from german_whist.envs.aec import GameAEC, IllegalActionLoses, no_parallel_env
-from german_whist.envs.options import Info, RenderOptions, options_table
+from german_whist.envs.options import Info
 from german_whist.envs.render.modes import (
-    MOVER,
     OPEN,
+    AgentRenderView,
     RenderFrame,
+    RenderMode,
     usable_render_modes,
     warn_without_render_mode,
 )
@@ -105,26 +104,36 @@ from .game import HAND, PLAYERS, ThreeGame, ThreeView
 from .observation import THREE_SPEC, mask_for_three, observation_for_three, three_space
 from .render import scene_of_three, text_of_three
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 AGENTS = ("player_0", "player_1", "player_2")
 
 if __doc__:
-    __doc__ = (
-        __doc__.replace("[VERSION]", str(THREE_SPEC.version))
-        .replace("[SPEC_TABLE]", THREE_SPEC.table())
-        .replace("[OPTIONS]", options_table(RenderOptions))
+    __doc__ = __doc__.replace("[VERSION]", str(THREE_SPEC.version)).replace(
+        "[SPEC_TABLE]", THREE_SPEC.table()
     )
 
 
-def env(**options: Unpack[RenderOptions]) -> Wrapped[raw_env]:
-    """The environment with PettingZoo's wrappers: an illegal action loses."""
-    return Wrapped(IllegalActionLoses(raw_env(**options)))
+@checked_keywords()
+def env(
+    *, render_mode: RenderMode | None = None, render_view: AgentRenderView = "mover"
+) -> Wrapped[raw_env]:
+    """Make the PettingZoo AEC environment of three agents, `player_0` to `player_2`.
+
+    Returns the environment in PettingZoo's wrappers: an illegal action ends the episode as a loss.
+    `env.unwrapped` is the `raw_env` inside, which has the `view` of each agent.
+
+    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
+    - `render_view`: whose hand a picture shows. `"mover"` (default): that of the agent to move.
+      `0`, `1` or `2`: that seat's. `"open"`: all.
+    """
+    return Wrapped(IllegalActionLoses(raw_env(render_mode=render_mode, render_view=render_view)))
 
 
 class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
-    """The environment without wrappers."""
+    """The environment of `env()` without wrappers: an illegal action raises `IllegalAction`.
+
+    The options are those of `env`. After an error the environment is as it was before the call.
+    """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - PettingZoo reads it from the class
         "name": "german_whist_three_v0",
@@ -135,7 +144,9 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     worst: float = HAND
 
     @checked_keywords()
-    def __init__(self, *, render_mode: str | None = None, render_view: str | int = MOVER) -> None:
+    def __init__(
+        self, *, render_mode: RenderMode | None = None, render_view: AgentRenderView = "mover"
+    ) -> None:
         super().__init__(AGENTS, three_space, N_CARDS, render_mode, render_view)
         self._game = ThreeGame()
         self._seed: int | None = None

@@ -15,9 +15,16 @@ from german_whist.engine.batch.config import checked_keywords
 from german_whist.engine.cards import N_CARDS
 from german_whist.engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
 from german_whist.engine.rng import hash_with, random_below, stream_state
-from german_whist.envs.illegal import LOSE, RAISE, warn_of_illegal_action
-from german_whist.envs.options import Info, LearnerObservation
-from german_whist.envs.render.modes import OPEN, SEAT, RenderFrame, usable_render_modes
+from german_whist.envs.illegal import LOSE, RAISE, Illegal, warn_of_illegal_action
+from german_whist.envs.options import Info, LearnerObservation, LearnerSeat
+from german_whist.envs.render.modes import (
+    OPEN,
+    SEAT,
+    LearnerRenderView,
+    RenderFrame,
+    RenderMode,
+    usable_render_modes,
+)
 from german_whist.envs.single_agent_batch import RANDOM_SEAT
 
 from .agents import ThreeAgent, agent_for_three, three_stream
@@ -40,15 +47,17 @@ class GermanWhistThreeEnv(gymnasium.Env[LearnerObservation, int]):
 
     ### Options
 
-    | option | values |
-    |---|---|
-    | `opponents` | an agent by name, or a function of view and stream; or left and right |
-    | `illegal` | what an illegal action does: `"lose"` (default), the end of the episode at its \
-worst reward, or `"raise"` |
-    | `seat` | `0`, `1`, `2`, or `"random"` (default): drawn with the deal |
-    | `mask_in_observation` | True for `{"observation": ..., "action_mask": ...}` |
-    | `render_mode` | `human`, `ansi`, `rgb_array`, `svg` |
-    | `render_view` | `"seat"`, for what the learner may know, or `"open"`, for all hands |
+    - `opponents`: who plays the other two seats. `"random"` (default) or another agent by name, a
+      function of view and stream; or a pair of these for left and right.
+    - `seat`: the seat of the learner. `"random"` (default): drawn with each deal. `0`, `1` or `2`:
+      fixed.
+    - `mask_in_observation`: `False` (default): an observation is an array. `True`: it is a
+      dictionary `{"observation": ..., "action_mask": ...}`.
+    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
+    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: all.
+    - `illegal`: what an illegal action does. `"lose"` (default): it ends the episode with the worst
+      return. `"raise"`: it raises `IllegalAction`.
 
     ### What info holds
 
@@ -69,11 +78,11 @@ worst reward, or `"raise"` |
         self,
         *,
         opponents: object = "random",
-        seat: int | str = RANDOM_SEAT,
+        seat: LearnerSeat = "random",
         mask_in_observation: bool = False,
-        render_mode: str | None = None,
-        render_view: str = SEAT,
-        illegal: str = LOSE,
+        render_mode: RenderMode | None = None,
+        render_view: LearnerRenderView = "seat",
+        illegal: Illegal = "lose",
     ) -> None:
         self._opponents = _opponent_pair(opponents)
         self._fixed_seat = checked_seat(seat, (0, 1, 2, RANDOM_SEAT))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
@@ -12,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_parameters import parameters, results
 
-from german_whist import Match, Rules, RulesError, german_whist_v0
+from german_whist import Match, Rules, RulesError
 from german_whist.engine.batch.config import AUTO, REWARDS, Options, options_from
-from german_whist.engine.options import GameOptions
 from german_whist.engine.reference import RULE_SETS, ReferenceMatch, ReferenceRules
 from support import EVERY_SET, engine_rules, plain_rules
 
@@ -114,26 +112,6 @@ def test_worst_is_as_small_as_it_can_be(rules: str, reward: str, match: Any, wor
     options = options_from(rules, reward=reward, horizon=horizon, match=match)
     assert options.max_loss == worst
     assert greatest_loss(RULE_SETS[rules], reward, match) == worst
-
-
-@pytest.mark.parametrize(
-    ("function", "typed", "more"),
-    [
-        (options_from, GameOptions, {"rules"}),
-        (german_whist_v0.raw_env, german_whist_v0.EnvOptions, {"rules"}),
-    ],
-)
-def test_typed_options_are_those_accepted(function: Any, typed: Any, more: set[str]) -> None:
-    with pytest.raises(TypeError, match="there is no option 'x': ") as error:
-        function(x=1)
-    accepted = str(error.value).partition("there are ")[2].split(", ")
-    assert set(accepted) == set(typed.__annotations__) | more
-
-
-def test_every_typed_option_is_on_the_reference_page() -> None:
-    options = (german_whist_v0.__doc__ or "").partition("### Options")[2]
-    rows = re.findall(r"^\| `(\w+)` \|", options, re.MULTILINE)
-    assert set(rows) == set(german_whist_v0.EnvOptions.__annotations__)
 
 
 def test_options_are_made_of_what_was_given() -> None:

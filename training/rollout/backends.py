@@ -7,7 +7,7 @@ differences between the two are in this file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -41,7 +41,7 @@ class _TorchDevice:
 class CpuTrainingBackend(_TorchDevice):
     """Games and network on the CPU."""
 
-    games_device = "cpu"
+    games_device: Literal["cpu", "cuda"] = "cpu"
 
     def __init__(self, precision: str = "float32") -> None:
         self.device = torch.device("cpu")
@@ -90,7 +90,7 @@ class CpuTrainingBackend(_TorchDevice):
 class CudaTrainingBackend(_TorchDevice):
     """Games and network on a GPU; only metrics are copied."""
 
-    games_device = "cuda"
+    games_device: Literal["cpu", "cuda"] = "cuda"
 
     def __init__(self, device: str, precision: str = "float32") -> None:
         from ...engine.batch.cuda_backend import SIMULATED, CudaBackend

@@ -14,6 +14,7 @@ from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.cards import N_ACTIONS
 from ...engine.observation.rule_features import rule_features
 from ...engine.observation.spec import MAX_OBSERVATION_SIZE
+from ...engine.options import SuitOrder
 from ...engine.rules import Rules
 from .kernels import HiddenCards, write_hidden_cards
 
@@ -37,7 +38,7 @@ def critic_values(checkpoint: Checkpoint, rules: Rules, view: Array, games: Arra
 
 
 def _critic_inputs(
-    network: NetworkCard, suit_order: str, rules: Rules, view: Array, games: Array
+    network: NetworkCard, suit_order: SuitOrder, rules: Rules, view: Array, games: Array
 ) -> Array:
     observed, count = network_inputs(view, rules, suit_order=suit_order), len(games)
     observation = np.zeros(MAX_OBSERVATION_SIZE, np.int8)
