@@ -29,15 +29,15 @@ _Sentence = dict[str, str]
 
 _PLAY: list[_Sentence] = [
     {
-        "": "The non-dealer leads to the first trick, any card. The other player must follow suit "
-        "if able, and may play anything if not."
+        "": "The non-dealer leads any card to the first trick. The other player must follow "
+        "suit if possible. A player who cannot follow suit may play any card."
     },
     {
-        "trumps": "The higher card of the suit that was led takes the trick, unless the second "
-        "card is a trump on another suit, which takes it.",
+        "trumps": "The higher card of the suit that was led takes the trick. If the second "
+        "player trumps a card of another suit, the trump takes the trick.",
         "": "The higher card of the suit that was led takes the trick.",
     },
-    {"": "The winner leads to the next trick."},
+    {"": "The winner of a trick leads to the next one."},
 ]
 
 _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
@@ -47,31 +47,35 @@ _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
         [
             [
                 {
-                    "": "Two players, {deck}, ace high. The first dealer is drawn at random, and "
-                    "the deal alternates from hand to hand."
+                    "": "Two players use {deck}, ace high. The first dealer is drawn at "
+                    "random. After that, the players deal in turn."
                 }
             ],
             [
                 {
-                    "exchange": "Cards go out one at a time to four hands of {hand}, in turn: a "
-                    "first blind hand, the non-dealer's, a second blind hand, the dealer's.",
-                    "": "Cards go out one at a time, the non-dealer's first, until both players "
-                    "hold {hand}.",
+                    "exchange": "The cards are dealt one at a time to four hands of {hand}: a "
+                    "first blind hand, the non-dealer's hand, a second blind hand, "
+                    "and the dealer's hand. Nobody sees the blind hands.",
+                    "": "The cards are dealt one at a time, the first one to the non-dealer, "
+                    "until both players hold {hand}.",
                 },
-                {"stock": "The next {stock} are the stock and lie face down."},
+                {"stock": "The next {stock} are the stock, which lies face down."},
                 {
-                    "one left over": "{left_over} is left over and set aside, unseen by both.",
-                    "left over": "{left_over} are left over and set aside, unseen by both.",
+                    "one left over": "{left_over} is left over and set aside. Neither player "
+                    "sees it.",
+                    "left over": "{left_over} are left over and set aside. Neither player sees "
+                    "them.",
                 },
                 {
-                    "exchange, every, trumps": "The last card, the dealer's, is turned up for both "
-                    "to see, and its suit is trumps for the whole hand.",
-                    "exchange, every": "The last card, the dealer's, is turned up for both to see, "
-                    "and makes no trumps: there are none.",
-                    "trumps, two faced": "The top two cards of the stock are turned up, and the "
+                    "exchange, every, trumps": "The last card, the dealer's, is turned up for "
+                    "both players to see, and its suit is trumps "
+                    "for the whole hand.",
+                    "exchange, every": "The last card, the dealer's, is turned up for both "
+                    "players to see. There are no trumps.",
+                    "trumps, two faced": "The top two cards of the stock are turned up. The "
                     "suit of the upper one is trumps for the whole hand.",
-                    "trumps": "The top card of the stock is turned up, and its suit is trumps for "
-                    "the whole hand.",
+                    "trumps": "The top card of the stock is turned up and is called the "
+                    "upcard. Its suit is trumps for the whole hand.",
                     "": "There are no trumps.",
                 },
             ],
@@ -83,22 +87,26 @@ _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
         [
             [
                 {
-                    "": "First the non-dealer, then the dealer, keeps the hand dealt, or lays it "
-                    "away unseen and takes a blind hand: the non-dealer the first, the dealer the "
-                    "second. Both see whether the other exchanged, and no card of it."
+                    "": "Before play, each player may exchange hands. The non-dealer decides "
+                    "first: keep the hand, or put it aside face down and take the first "
+                    "blind hand. Then the dealer decides in the same way about the second "
+                    "blind hand. Each player sees whether the other exchanged hands, but "
+                    "not the cards."
                 }
             ],
             [
                 {
-                    "every": "If the dealer keeps, both know that the turned card is there; if the "
-                    "dealer exchanges, both know that it is out of play."
+                    "every": "The turned card stays part of the dealer's first hand. If the "
+                    "dealer keeps that hand, both players know that the dealer holds "
+                    "the card. If the dealer exchanges it, both know that the card is "
+                    "out of play."
                 }
             ],
             [
                 {
-                    "": "{set_aside} stay out of play, and neither player ever sees them all, so "
-                    "that even a player who remembers everything cannot be sure of the other's "
-                    "hand."
+                    "": "{set_aside} stay out of play, and neither player ever sees all of "
+                    "them. So even a player who remembers every card cannot be sure of the "
+                    "other's hand."
                 }
             ],
         ],
@@ -110,11 +118,12 @@ _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
             _PLAY,
             [
                 {
-                    "never": "After each trick both players draw from the stock, which stays face "
-                    "down throughout: the winner takes the top card and the loser the next, each "
-                    "unseen by the other.",
-                    "after-first": "At the first trick the whole stock lies face down: the winner "
-                    "takes the top card and the loser the next, each unseen by the other.",
+                    "never": "After each trick both players draw a card. The whole stock stays "
+                    "face down. The winner takes the top card and the loser takes the "
+                    "next one, each unseen by the other.",
+                    "after-first": "At the first trick the whole stock lies face down. The "
+                    "winner takes the top card and the loser takes the next "
+                    "one, each unseen by the other.",
                 }
             ],
             [
@@ -125,15 +134,20 @@ _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
                 },
                 {
                     "never": "",
-                    "two faced, choice": "the top two cards of the stock lie face up. The winner "
-                    "of the trick chooses one of them and the loser takes the other, both openly.",
-                    "two faced": "the top two cards of the stock lie face up. The winner of the "
-                    "trick takes the upper one and the loser the other, both openly.",
+                    "two faced, choice": "the top two cards of the stock lie face up. The "
+                    "winner of the trick chooses one of them, and the "
+                    "loser takes the other. Both players see both cards.",
+                    "two faced": "the top two cards of the stock lie face up. The winner of "
+                    "the trick takes the upper one, and the loser takes the "
+                    "other. Both players see both cards.",
                     "choice": "the top card of the stock lies face up. The winner of the trick "
-                    "chooses: the upcard, or the hidden one below it. The loser takes the other. "
-                    "Both see which of the two was taken, but only its owner sees the hidden card.",
-                    "": "the top card of the stock lies face up. The winner of the trick takes it "
-                    "into hand, openly, and the loser takes the next card without showing it.",
+                    "chooses between the upcard and the hidden card below it. The "
+                    "loser takes the other one. Both players see which of the two "
+                    "was chosen, but only the player who gets the hidden card sees "
+                    "it.",
+                    "": "the top card of the stock lies face up. The winner of the trick takes "
+                    "this upcard. The loser takes the next card of the stock and does not "
+                    "show it. Then a new card is turned up.",
                 },
             ],
         ],
@@ -144,18 +158,19 @@ _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
         [
             [
                 {
-                    "unreached": "It is never reached: the race ends before the stock is gone.",
-                    "": "When the stock is gone, the winner of the last trick leads, and the hands "
-                    "are played out by the same rules, with nothing more to draw.",
+                    "unreached": "This stage is never reached, because the race ends before "
+                    "the stock is gone.",
+                    "": "When the stock is gone, the winner of the last trick leads. The "
+                    "players play out their hands by the same rules and draw no more cards.",
                 }
             ],
             [
                 {
                     "unreached": "",
-                    "open": "A player who remembers every card that was played and taken knows the "
-                    "other's hand.",
-                    "": "The {set_aside} set aside stay unseen, so that even a player who "
-                    "remembers everything cannot be sure of the other's hand.",
+                    "open": "A player who remembers every card that was played and every "
+                    "upcard that was taken knows the other's hand.",
+                    "": "The {set_aside} set aside stay unseen. So even a player who remembers "
+                    "every card cannot be sure of the other's hand.",
                 }
             ],
         ],
@@ -168,57 +183,62 @@ _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
             [
                 {
                     "all count": "All {counting_tricks} count.",
-                    "": "Only the {counting_tricks} of stage two count; stage one decides who goes "
-                    "into it with which cards.",
+                    "": "Only the {counting_tricks} of stage two count. The tricks of stage "
+                    "one decide who gets which cards for stage two.",
                 }
             ],
             [
-                {"race": "The hand is a race: it ends when a player has taken {race_tricks},"},
+                {"race": "The hand is a race. It ends when a player has taken {race_tricks},"},
                 {
                     "race, high": "and that player wins.",
                     "race, low": "and that player loses.",
-                    "race": "and that player wins if the {first_turned} was red (play high), and "
-                    "loses if it was black (play low).",
-                    "high": "Play high: the player with more counting tricks wins the hand.",
-                    "low": "Play low: the player with fewer counting tricks wins the hand.",
-                    "": "The colour of the {first_turned} decides. Red (diamonds or hearts): play "
-                    "high, the player with more counting tricks wins the hand. Black (clubs or "
-                    "spades): play low, the player with fewer counting tricks wins the hand.",
+                    "race": "and the color of the {first_turned} decides who wins. If it was "
+                    "red (play high), that player wins. If it was black (play low), "
+                    "that player loses.",
+                    "high": "The player with more counting tricks wins the hand (play high).",
+                    "low": "The player with fewer counting tricks wins the hand (play low).",
+                    "": "The color of the {first_turned} decides who wins the hand. If it is "
+                    "red (diamonds or hearts), the player with more counting tricks wins "
+                    "(play high). If it is black (clubs or spades), the player with fewer "
+                    "counting tricks wins (play low).",
                 },
                 {
-                    "drawn race": "If no player gets there, the hand is drawn and pays nothing.",
+                    "drawn race": "If no player takes that many, the hand is drawn and pays "
+                    "nothing.",
                 },
             ],
             [
                 {
-                    "win": "Winning pays 1, for {closest} as for {clearest}.",
-                    "margin": "The winner is paid the difference between the two numbers of "
-                    "counting tricks: {examples}.",
-                    "slam, high": "The winner is paid 1 for each counting trick above {book}, but "
-                    "{slam_pay} for a slam, which is taking all of them: {examples}.",
-                    "slam": "The winner is paid 1 for each counting trick above {book} of the "
-                    "player with more, but {slam_pay} for a slam, which is taking all of them: "
+                    "win": "Every win pays 1 point: {closest} pays as much as {clearest}.",
+                    "margin": "The winner gets 1 point for each counting trick more than the "
+                    "loser has: {examples}.",
+                    "slam, high": "The winner gets 1 point for each counting trick above "
+                    "{book}. A slam, which means all counting tricks, pays "
+                    "{slam_pay} points instead: {examples}.",
+                    "slam": "The winner gets 1 point for each counting trick above {book} that "
+                    "the player with more tricks took. A slam, which means all "
+                    "counting tricks, pays {slam_pay} points instead: {examples}.",
+                    "high": "The winner gets 1 point for each counting trick above {book}: "
                     "{examples}.",
-                    "high": "The winner is paid 1 for each counting trick above {book}: "
-                    "{examples}.",
-                    "": "The winner is paid 1 for each counting trick above {book} of the player "
-                    "with more: {examples}.",
+                    "": "The winner gets 1 point for each counting trick above {book} that the "
+                    "player with more tricks took: {examples}.",
                 },
                 {
                     "win": "",
                     "race": "",
-                    "low": "The {middle} go to the player with {middle_least}.",
-                    "colour": "When playing low, the {middle} go to the player with "
-                    "{middle_least}.",
+                    "low": "For example, the {middle} go to the player with {middle_least}.",
+                    "colour": "In play low, the {middle} go to the player with {middle_least}.",
                 },
             ],
-            [{"tie": "{half}–{half} is a tie, which pays nothing."}],
+            [{"tie": "{half}–{half} is a tie and pays nothing."}],
             [
                 {
-                    "exchange": "In a match, the winner of a hand adds what it pays to a total: to "
-                    "a target, 5 points as a rule, or 10, or as the best of 3 or 5 hands.",
-                    "": "In a match, the winner of a hand adds what it pays to a total: to a "
-                    "target, such as 10, 25 or 50 points, or as the best of 3 or 5 hands.",
+                    "exchange": "In a match, the winner of each hand adds its points to a "
+                    "total. A match goes to a target, usually 5 points or 10, or "
+                    "is the best of 3 or 5 hands.",
+                    "": "In a match, the winner of each hand adds its points to a total. A "
+                    "match goes to a target, such as 10, 25 or 50 points, or is the best "
+                    "of 3 or 5 hands.",
                 }
             ],
         ],
@@ -349,23 +369,28 @@ def _paid(rules: Rules, most: int, least: int) -> str:
 # -- the parameters
 
 _PARAMETERS = {
-    "name": "what the set is called",
-    "about": "one line for the list of sets",
-    "suits": "1 to 4",
-    "ranks": "1 to 13, the highest ones",
+    "name": "name of the rule set",
+    "about": "one line for the list of rule sets",
+    "suits": "number of suits, 1 to 4",
+    "ranks": "number of ranks, 1 to 13; the highest ranks are kept",
     "hand": "cards dealt to each player",
-    "stock": "cards in the stock; null for all that are left, or none with an exchange",
-    "trumps": "upcard or none",
-    "contract": "high, low, or colour: high after a red first upcard, low after a black one",
-    "counts": "last: the tricks of stage two; all: every trick",
-    "pay": "win, margin or over_book",
-    "book": "with over_book: tricks that pay nothing; null for half of those that count",
-    "slam_pay": "with over_book: what taking every counting trick pays instead; null for none",
-    "face_up": "stock cards that lie face up together, 1 or 2",
-    "faced": "which upcards are turned: every, after-first or never",
-    "choice": "whether the winner of a trick chooses which stock card to take",
-    "race": "counting tricks that end the hand; null for none",
-    "exchange": "whether four hands are dealt, and a player may take a blind one; then no stock",
+    "stock": "cards in the stock; null: all cards that are left (none with an exchange)",
+    "trumps": "upcard: the first upcard makes trumps; none: no trumps",
+    "contract": "who wins: high, more tricks; low, fewer; colour, high after a red first "
+    "upcard and low after a black one",
+    "counts": "which tricks count: last, those of stage two; all, every trick",
+    "pay": "what a win pays: win, 1; margin, the difference of tricks; over_book, the tricks "
+    "above book",
+    "book": "with over_book, the number of tricks that pay nothing; null: half of the counting "
+    "tricks",
+    "slam_pay": "with over_book, what all counting tricks pay instead; null: no such bonus",
+    "face_up": "number of stock cards that lie face up together, 1 or 2",
+    "faced": "when stock cards lie face up: every, at each trick; after-first, from the second "
+    "trick on; never",
+    "choice": "true: the winner of a trick chooses which stock card to take",
+    "race": "number of counting tricks that ends the hand; null: no race",
+    "exchange": "true: four hands are dealt, each player may take a blind one, and there is no "
+    "stock",
 }
 
 

@@ -65,20 +65,25 @@ ENVIRONMENTS = {
 }
 
 SMALL_DECKS = """\
-Classic games with few cards, named by suits, ranks and hand size, and accepted wherever a rule set
-is. `german-whist solve NAME` computes an equilibrium
-([exploitability](../results/exploitability.md))."""
+These rule sets play `classic` with fewer cards. A name holds the number of suits, the number of
+ranks and the hand size: `2x4-h2` has two suits of four ranks and hands of two cards. You can use
+these names wherever a rule set is accepted. Small decks can be solved: `german-whist solve NAME`
+computes an equilibrium, and you can measure the [exploitability](../results/exploitability.md) of
+any agent on them."""
 
 
 def _rules_page() -> str:
     names = {f"[`{name}`](#{name})": rules.about for name, rules in named_rules().items()}
     parts = [
         "# The rule sets",
-        "Made from the code by `make docs`. `classic` is described in full, every other set by the "
-        "sentences that differ. `german-whist rules NAME` prints the full rules of a set, and with "
-        "`--yaml` its parameters, to start a set of your own from. "
-        "`german_whist.engine.reference` plays all of them "
-        "in plain Python, at most 350 statements.",
+        "This page explains the card game and its rule sets. Read `classic` first, because "
+        "it is described in full. Every other rule set plays like `classic`, and its section "
+        "has only the sentences that differ. To print the full rules of a set, run "
+        "`german-whist rules NAME`.",
+        "To play by rules of your own, print the parameters of a set with `german-whist rules NAME "
+        "--yaml`, edit them, and give the path of your file in place of a name. The same rules in "
+        "plain Python are in `german_whist.engine.reference`.",
+        MADE,
         _table("name", names),
     ]
     classic = chapters(named_rules()["classic"])
@@ -115,8 +120,9 @@ FILES: dict[str, type[CheckedSettings]] = {
 def _environments_page() -> str:
     parts = [
         "# Environments, reference",
-        "Made from the docstrings by `make docs`. [Use the environments](../guide/envs.md) has "
-        "examples.",
+        "This page lists the options, observations, rewards and infos of every environment. "
+        "[The guide](../guide/envs.md) shows how to use the environments.",
+        MADE,
     ]
     for title, documented in ENVIRONMENTS.items():
         parts += [f"## {title}", getdoc(documented) or ""]

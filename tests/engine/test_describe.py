@@ -18,11 +18,11 @@ ALWAYS = ["Two players", "ace high", "follow suit", "The non-dealer leads", "bes
 ODD: dict[str, tuple[Rules, list[str]]] = {
     "low": (
         Rules(suits=2, ranks=6, hand=3, contract="low", pay="margin"),
-        ["12 cards, nine to ace of clubs and diamonds", "Play low", "3 for 3–0 go to the player"],
+        ["12 cards, nine to ace of clubs and diamonds", "play low", "3 for 3–0 go to the player"],
     ),
     "two cards": (
         Rules(suits=1, ranks=2, hand=1, trumps="none"),
-        ["a short pack of 2 cards", "There are no trumps", "Play: 1 trick", "Winning pays 1"],
+        ["a short pack of 2 cards", "There are no trumps", "Play: 1 trick", "Every win pays 1"],
     ),
     "set aside": (
         Rules(suits=3, ranks=5, hand=3, stock=8),
@@ -38,7 +38,7 @@ ODD: dict[str, tuple[Rules, list[str]]] = {
     ),
     "colour": (
         Rules(contract="colour", counts="all", race=20, pay="over_book", book=3),
-        ["first upcard was red (play high), and loses if it was black", "above 3 of the player"],
+        ["If it was black (play low), that player loses", "above 3 that the player"],
     ),
     "late choice": (
         Rules(choice=True, face_up=2, faced="after-first", trumps="none"),
@@ -54,11 +54,11 @@ ODD: dict[str, tuple[Rules, list[str]]] = {
     ),
     "exchange": (
         Rules(suits=3, ranks=7, hand=5, contract="colour", exchange=True, race=3),
-        ["four hands of 5", "The last card, the dealer's, is turned", "the turned card was red"],
+        ["four hands of 5", "The last card, the dealer's, is turned", "the color of the turned card"],
     ),
     "nothing turned": (
         Rules(ranks=4, hand=4, trumps="none", faced="never", exchange=True),
-        ["lays it away unseen", "8 cards stay out of play", "2–2 is a tie", "a target, 5 points"],
+        ["put it aside face down", "8 cards stay out of play", "2–2 is a tie", "a target, usually 5 points"],
     ),
 }
 ALL = [*named_rules().values(), *(rules for rules, _ in ODD.values())]
