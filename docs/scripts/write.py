@@ -136,51 +136,66 @@ def _observation_page() -> str:
     return f"""\
 # Observations
 
-Made from the code by `make docs`. A row such as `tricks_{{me,opponent}}` stands for several groups:
-its meaning is that of the first, and the others hold the same for the other players.
+This page describes the arrays that agents and networks read: the observation as a vector, the
+features of a rule set, the history of a hand, and the global state. All values are int8. You can
+look up a group by its name: `OBSERVATION_SPEC.slice("own_hand")` is the slice of the group in the
+vector.
+
+A group of 52 places has one place per card. The number of a card is suit × 13 + rank. The suits
+are clubs, diamonds, hearts and spades, from 0 to 3, and the ranks run from two (0) to ace (12). A
+row such as `tricks_{{me,opponent}}` stands for one group per player: the description is that of
+the first group, and the other groups hold the same for the other players.
+
+{MADE}
 
 ## The vector
 
-Version {OBSERVATION_VERSION}: {OBSERVATION_SPEC.size} int8 values, the same for every rule set; \
-where hands are exchanged, {extra} more follow.
-With the suit order `raw` suits keep their order. With `trump-first` trumps come first and the
-side suits follow in an order that depends on the player's own cards; actions and mask are
-relabelled too.
-`OBSERVATION_SPEC.slice("own_hand")` is the slice of a group. Card ids are suit × 13 + rank, with
-suits clubs, diamonds, hearts, spades and ranks two to ace.
+The vector has {OBSERVATION_SPEC.size} places in every rule set, and {extra} more in rule sets with
+an exchange. It is version {OBSERVATION_VERSION} of the observation.
+
+With the suit order `raw`, suits keep their real order. With `trump-first`, trumps come first, and
+the order of the other suits depends on the player's own cards. Actions and the action mask use the
+same order as the observation.
 
 {_spec_table(OBSERVATION_SPEC)}
 
-Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_SPEC.size} values in all.
-`german_whist.engine.spec_of(rules)` returns the specification of a rule set.
+Only rule sets with an exchange (`humbug`) have the groups below. Their vector has
+{EXCHANGE_SPEC.size} places. `german_whist.engine.spec_of(rules)` returns the groups of a rule set.
 
 {_spec_table(EXCHANGE_SPEC, OBSERVATION_SPEC.size)}
 
 ## The rules
 
-A network for several rule sets gets some of these {RULE_SPEC.size} features of the rules as \
-further input (`german_whist.engine.rule_features(rules)`):
+`german_whist.engine.rule_features(rules)` describes a rule set with {RULE_SPEC.size} features. A
+network that plays several rule sets gets some of these features as additional input, so that it
+knows which game it plays.
 
 {_spec_table(RULE_SPEC)}
 
 ## The history
 
-Version {HISTORY_VERSION}: every event that a player has seen, in order, one int8 row each; in
-`classic` {history_rows(named_rules()["classic"])} rows, zeros after the last.
-In `trump-first` suits keep one order throughout a hand: trumps first, then by the cards dealt to
-the player; equally dealt suits in the order of their first later appearance.
+The history lists every event that the player has seen, in order. Each event is a row of four
+numbers. In `classic` there are {history_rows(named_rules()["classic"])} rows, and unused rows at
+the end are zero. It is version {HISTORY_VERSION} of the history.
+
+With the suit order `trump-first`, suits keep one order during the whole hand. Trumps come first.
+The other suits follow in an order that depends on the cards dealt to the player. Suits that were
+dealt alike come in the order in which they first appear later.
 
 {HISTORY_ABOUT}
 
 ## The global state
 
-Version {STATE_SPEC.version}: {STATE_SPEC.size} int8 values, each 0 or 1, for training alone
-([how to use it](../guide/vectors.md#the-global-state)). The groups before
-`played_at` are the position, the others its history.
+The global state holds all cards, hidden ones too. Use it only for training, for example as the
+input of a critic ([guide](../guide/vectors.md#the-global-state)). It has
+{STATE_SPEC.size} places of 0 or 1 and is
+version {STATE_SPEC.version}. The groups before `played_at` describe the position. The groups from
+`played_at` on describe how the hand came to this position.
 
 {_spec_table(STATE_SPEC)}
 
-Only rule sets with an exchange (`humbug`) append these, {EXCHANGE_STATE_SPEC.size} values in all.
+Only rule sets with an exchange (`humbug`) have the groups below. Their state has
+{EXCHANGE_STATE_SPEC.size} places.
 
 {_spec_table(EXCHANGE_STATE_SPEC, STATE_SPEC.size)}
 """

@@ -31,11 +31,14 @@ HISTORY_COLUMNS = 4
 HISTORY_ABOUT = """\
 | column | name | values |
 |---|---|---|
-| 0 | kind | 0 none, 1 start, 2 dealt, 3 turned, 4 led, 5 followed, 6 drawn, 7 score |
-| 1 | who | 0 nobody, 1 the player, 2 the opponent; at the start: who dealt |
-| 2 | card | 0 to 51, 52 a card not seen, 53 none; in a score row: points, at most 127; in an \
-exchange, drawn 53 is a hand kept, and drawn 52 the blind hand that the opponent took |
-| 3 | trick | the trick that the event belongs to, from 0 |"""
+| 0 | kind | what happened: 1 start of the hand, 2 a card was dealt, 3 turned up, 4 led, 5 played \
+second, 6 drawn, 7 the score of the match; 0 in unused rows |
+| 1 | who | whose event it is: 1 the player's, 2 the opponent's, 0 nobody's; in the start row, who \
+dealt |
+| 2 | card | card id from 0 to 51; 52 is a card that the player did not see, 53 is no card. A \
+score row has points here, at most 127. During an exchange, a drawn 53 is a hand that was kept, \
+and a drawn 52 is the blind hand that the opponent took |
+| 3 | trick | number of the trick that the event belongs to, from 0 |"""
 
 
 def history_rows(rules: Rules) -> int:

@@ -91,49 +91,74 @@ class ObservationSpec:
 
 
 _GROUPS = [
-    ("own_hand", N_CARDS, "cards in the player's own hand, by card id", DECK),
-    ("upcards", N_CARDS, "stock cards that lie face up", DECK),
-    ("led", N_CARDS, "the card led to the trick under way, when it is to be followed", DECK),
+    ("own_hand", N_CARDS, "cards in the player's own hand", DECK),
+    ("upcards", N_CARDS, "cards of the stock that lie face up", DECK),
+    ("led", N_CARDS, "the card that was led, if the player to move has to follow it", DECK),
     ("played_by_me", N_CARDS, "cards that the player has played", DECK),
     ("played_by_opponent", N_CARDS, "cards that the opponent has played", DECK),
     (
         "opponent_known",
         N_CARDS,
-        "cards that the opponent was seen to take, or to be dealt, and still holds",
+        "cards that the player knows to be in the opponent's hand, because the player saw "
+        "the opponent take or get them",
         DECK,
     ),
-    ("unseen", N_CARDS, "cards of the deck whose place the player cannot know", BY_RULES),
-    ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps", BY_RULES),
+    (
+        "unseen",
+        N_CARDS,
+        "cards that the player has not seen: in the opponent's hand, in the stock or out of play",
+        BY_RULES,
+    ),
+    (
+        "trumps",
+        5,
+        "the trump suit, one-hot; the fifth place is set if there are no trumps",
+        BY_RULES,
+    ),
     (
         "opponent_void",
         _N_VOID_PLACES,
-        "for each suit, one-hot: how many unseen cards the opponent has drawn since it last "
-        f"failed to follow that suit, 0 to {_MAX_DRAWS} or more; all zero if it never did",
+        "for each suit, one-hot: the number of unseen cards that the opponent has drawn since it "
+        f"last failed to follow the suit, from 0 to {_MAX_DRAWS} or more; all zero if it never "
+        "failed to follow the suit",
         BY_RULES,
     ),
     # `draws_left` says it.
-    ("stage", 2, "foreplay, endgame", NONE),
-    ("decision", 4, "the phase: lead, follow, choose between stock cards, over", BY_RULES),
+    ("stage", 2, "stage of the hand, one-hot: foreplay, endgame", NONE),
+    (
+        "decision",
+        4,
+        "what happens next, one-hot: lead, follow, choose between stock cards, "
+        "nothing (the hand is over)",
+        BY_RULES,
+    ),
     # A network is asked only when its player is to move.
-    ("to_move", 1, "the player is to move", NONE),
-    ("leads", 1, "the player leads, or led, the trick under way", BY_RULES),
-    ("dealer", 1, "the player dealt", ALL),
-    ("contract", 2, "high (most tricks win), low (fewest tricks win)", BY_RULES),
+    ("to_move", 1, "1 if the player is to move", NONE),
+    ("leads", 1, "1 if the player leads or led the current trick", BY_RULES),
+    ("dealer", 1, "1 if the player dealt", ALL),
+    ("contract", 2, "one-hot: high (the most tricks win), low (the fewest tricks win)", BY_RULES),
     (
         "draws_left",
         MAX_TRICKS,
-        "the first n places for n tricks still played for the stock",
+        "number of tricks still to be played for the stock, as that many ones from the first "
+        "place on",
         BY_RULES,
     ),
-    ("tricks_me", MAX_TRICKS, "the first n places for n counting tricks of the player", BY_RULES),
+    (
+        "tricks_me",
+        MAX_TRICKS,
+        "number of counting tricks that the player has taken, as that "
+        "many ones from the first place on",
+        BY_RULES,
+    ),
     ("tricks_opponent", MAX_TRICKS, "the same for the opponent", BY_RULES),
     # A network plays matches always or never.
-    ("match", 1, "the hand is part of a match", NONE),
+    ("match", 1, "1 if the hand is part of a match", NONE),
     (
         "match_needs_me",
         _POINT_BITS,
-        "what the player still needs to win the match, in points, or hands in a best-of, as "
-        "a binary number, lowest bit first, at most 127",
+        "points that the player still needs to win the match (hands, in a best-of), as a "
+        "binary number with the lowest bit first, at most 127",
         BY_RULES,
     ),
     ("match_needs_opponent", _POINT_BITS, "the same for the opponent", BY_RULES),
@@ -145,15 +170,21 @@ EXCHANGE_SPEC = ObservationSpec(
     OBSERVATION_VERSION,
     [
         *_GROUPS,
-        ("exchange", 1, "the phase is the exchange, and none of those in `decision`", BY_RULES),
-        ("exchanged_me", 2, "the player kept the hand dealt, took a blind one", BY_RULES),
+        ("exchange", 1, "1 during the exchange; `decision` is then all zero", BY_RULES),
+        (
+            "exchanged_me",
+            2,
+            "one-hot: the player kept the dealt hand, took a blind hand; all "
+            "zero before the decision",
+            BY_RULES,
+        ),
         ("exchanged_opponent", 2, "the same for the opponent", BY_RULES),
         ("turned", N_CARDS, "the dealer's card that was turned up before the exchange", BY_RULES),
         (
             "laid_away",
             N_CARDS,
-            "cards known to be out of play: the hand that the player laid away, and the turned "
-            "card where the dealer did",
+            "cards that the player knows to be out of play: the hand that the player put "
+            "aside, and the turned card if the dealer put it aside",
             BY_RULES,
         ),
     ],

@@ -23,37 +23,73 @@ STATE_VERSION = 1
 
 _PLACE_BITS, _TRICK_BITS, _NEEDS_BITS = 6, 5, 7
 _N_PHASES = 5
-_BINARY = "as a binary number: a group of all cards for each bit, the lowest bit first"
+_BINARY = "as a binary number (52 places for each bit, lowest bit first)"
 _GROUPS = [
-    ("hand_mover", N_CARDS, "cards in the hand of the player to move, the *mover*, by card id"),
+    (
+        "hand_mover",
+        N_CARDS,
+        "cards in the hand of the player to move, who is called the *mover* here",
+    ),
     ("hand_other", N_CARDS, "cards in the hand of the other player"),
-    ("known_mover", N_CARDS, "those cards of the mover's hand that the other player knows"),
-    ("known_other", N_CARDS, "those cards of the other's hand that the mover knows"),
+    ("known_mover", N_CARDS, "cards in the mover's hand that the other player knows"),
+    ("known_other", N_CARDS, "cards in the other player's hand that the mover knows"),
     ("played_mover", N_CARDS, "cards that the mover has played"),
     ("played_other", N_CARDS, "cards that the other player has played"),
-    ("led", N_CARDS, "the card led to the trick under way, when it is to be followed"),
-    ("upcards", N_CARDS, "stock cards that lie face up"),
+    ("led", N_CARDS, "the card that was led, if the player to move has to follow it"),
+    ("upcards", N_CARDS, "cards of the stock that lie face up"),
     ("stock", N_CARDS, "cards left in the stock"),
-    ("stock_place", _PLACE_BITS * N_CARDS, f"their places, 1 for the top card, {_BINARY}"),
-    ("trumps", 5, "the trump suit, one-hot; the fifth place for no trumps"),
-    ("decision", _N_PHASES, "the phase: lead, follow, choose, over, exchange"),
+    (
+        "stock_place",
+        _PLACE_BITS * N_CARDS,
+        f"place of each stock card, from 1 for the top card, {_BINARY}",
+    ),
+    ("trumps", 5, "the trump suit, one-hot; the fifth place is set if there are no trumps"),
+    (
+        "decision",
+        _N_PHASES,
+        "what happens next, one-hot: lead, follow, choose between stock "
+        "cards, nothing (the hand is over), exchange",
+    ),
     ("seat", 2, "the mover's seat, one-hot"),
-    ("leads", 1, "the mover leads, or led, the trick under way"),
-    ("dealer", 1, "the mover dealt"),
-    ("contract", 2, "high (most tricks win), low (fewest tricks win)"),
-    ("draws_left", MAX_TRICKS, "the first n places for n tricks still played for the stock"),
-    ("tricks_mover", MAX_TRICKS, "the first n places for n counting tricks of the mover"),
+    ("leads", 1, "1 if the mover leads or led the current trick"),
+    ("dealer", 1, "1 if the mover dealt"),
+    ("contract", 2, "one-hot: high (the most tricks win), low (the fewest tricks win)"),
+    (
+        "draws_left",
+        MAX_TRICKS,
+        "number of tricks still to be played for the stock, as that "
+        "many ones from the first place on",
+    ),
+    (
+        "tricks_mover",
+        MAX_TRICKS,
+        "number of counting tricks that the mover has taken, as that "
+        "many ones from the first place on",
+    ),
     ("tricks_other", MAX_TRICKS, "the same for the other player"),
-    ("match", 1, "the hand is part of a match"),
-    ("match_needs_mover", _NEEDS_BITS, "as `match_needs_me` of the observation"),
+    ("match", 1, "1 if the hand is part of a match"),
+    (
+        "match_needs_mover",
+        _NEEDS_BITS,
+        "points that the mover still needs to win the match, as "
+        "in `match_needs_me` of the observation",
+    ),
     ("match_needs_other", _NEEDS_BITS, "the same for the other player"),
-    ("played_at", _TRICK_BITS * N_CARDS, f"the trick of each card played, from 1, {_BINARY}"),
-    ("drawn_at", _TRICK_BITS * N_CARDS, f"the trick each card was drawn after, from 1, {_BINARY}"),
-    ("mover_led", MAX_TRICKS, "the tricks that the mover led"),
+    (
+        "played_at",
+        _TRICK_BITS * N_CARDS,
+        f"number of the trick in which each card was played, from 1, {_BINARY}",
+    ),
+    (
+        "drawn_at",
+        _TRICK_BITS * N_CARDS,
+        f"number of the trick after which each card was drawn, from 1, {_BINARY}",
+    ),
+    ("mover_led", MAX_TRICKS, "one place per trick: 1 if the mover led the trick"),
     (
         "took_second",
         MAX_TRICKS,
-        "the tricks whose winner took the second stock card",
+        "one place per trick: 1 if the winner took the second stock card",
     ),
 ]
 STATE_SPEC = ObservationSpec(STATE_VERSION, _GROUPS)
@@ -61,11 +97,11 @@ EXCHANGE_STATE_SPEC = ObservationSpec(
     STATE_VERSION,
     [
         *_GROUPS,
-        ("exchanged_mover", 2, "the mover kept the hand dealt, took the blind one"),
+        ("exchanged_mover", 2, "one-hot: the mover kept the dealt hand, took the blind hand"),
         ("exchanged_other", 2, "the same for the other player"),
-        ("dealt_mover", N_CARDS, "the hand dealt to the mover"),
-        ("dealt_other", N_CARDS, "the hand dealt to the other player"),
-        ("blind_mover", N_CARDS, "the blind hand that the mover may take, or might have taken"),
+        ("dealt_mover", N_CARDS, "the hand that was dealt to the mover"),
+        ("dealt_other", N_CARDS, "the hand that was dealt to the other player"),
+        ("blind_mover", N_CARDS, "the blind hand that the mover may take or could have taken"),
         ("blind_other", N_CARDS, "the same for the other player"),
     ],
 )

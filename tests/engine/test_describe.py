@@ -54,11 +54,20 @@ ODD: dict[str, tuple[Rules, list[str]]] = {
     ),
     "exchange": (
         Rules(suits=3, ranks=7, hand=5, contract="colour", exchange=True, race=3),
-        ["four hands of 5", "The last card, the dealer's, is turned", "the color of the turned card"],
+        [
+            "four hands of 5",
+            "The last card, the dealer's, is turned",
+            "the color of the turned card",
+        ],
     ),
     "nothing turned": (
         Rules(ranks=4, hand=4, trumps="none", faced="never", exchange=True),
-        ["put it aside face down", "8 cards stay out of play", "2–2 is a tie", "a target, usually 5 points"],
+        [
+            "put it aside face down",
+            "8 cards stay out of play",
+            "2–2 is a tie",
+            "a target, usually 5 points",
+        ],
     ),
 }
 ALL = [*named_rules().values(), *(rules for rules, _ in ODD.values())]
