@@ -62,10 +62,23 @@ class ModelFile:
 
 
 class Agent:
-    """Base class of agents: one rule set, any number of games at once.
+    """Base class of agents. An agent plays one rule set, in any number of games at once.
 
-    A subclass writes `act`, and raises `CannotPlay` for rules that it does not play. `rules_array`
-    holds `rules` and `match` for compiled code.
+    ```python
+    class FirstLegal(Agent):
+        def act(self, views, rng):
+            return network_inputs(views, self.rules).masks.argmax(axis=1)
+
+    german_whist.evaluate("mine:FirstLegal", "threshold", hands=1000)
+    ```
+
+    A subclass writes `act`. If it states its policy, it also writes `probabilities`. For rules that
+    it does not play, its constructor raises `CannotPlay`.
+
+    - `rules`: the rule set, `"classic"` by default.
+    - `match`: the match that is played; `None` (default): single hands.
+
+    `rules_array` holds both for compiled code.
     """
 
     name: str = "agent"
@@ -315,7 +328,7 @@ def _write_decision_streams(
 def decision_streams(key: SipKey, numbers: Array, views: Array) -> Array:
     """Random streams for the decisions in these views.
 
-    `key` is a secret, or `agent_key` of a seed; `numbers` are the deal numbers of the views.
+    `key` is a secret, or `agent_key` of a seed; `numbers` are the deal numbers of the `views`.
     """
     rng = np.zeros(len(views), np.uint64)
     _write_decision_streams(key, np.ascontiguousarray(numbers, np.uint64), views, rng)

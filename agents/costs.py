@@ -46,16 +46,21 @@ class ActionCosts(NamedTuple):
 
 
 class CostModel:
-    """Costs of the actions of one rule set.
+    """Says what each legal action costs: how much less it gains than the best action.
 
     >>> from german_whist import Game
     >>> costs = CostModel("classic", search="flat-mc:100,voids").of(Game(seed=1).view())
     >>> costs.source, min(costs.costs.values())
     ('estimated', 0.0)
+
+    - `rules`: the rule set, `"classic"` by default.
+    - `search`: `None` (default): only costs that are known exactly. A search with a number of
+      samples, such as `"flat-mc:500,voids"`: it estimates the others.
+
+    `of(view)` returns the costs, in the payoff of the hand, or None where they are unknown.
     """
 
     def __init__(self, rules: RulesLike = "classic", search: str | None = None) -> None:
-        """`search` names a search agent with a number of samples; None estimates nothing."""
         self.rules: Rules = load_rules(rules)
         self._nash = NashAgent(self.rules) if NashAgent.plays(self.rules) else None
         self._search: SearchAgent | None = None

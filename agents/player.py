@@ -12,15 +12,20 @@ from .registry import as_agent
 
 
 class Player:
-    """Agent that plays one game.
+    """An agent that plays a single game: give it views, and it chooses actions.
 
     >>> from german_whist import Game
     >>> game, player = Game("classic", seed=5), Player("threshold", "classic")
     >>> game.play(player.choose(game.view(game.turn)))
+
+    - `agent`: a name, an `Agent` or its class, or a function, as `as_agent` takes.
+    - `rules`: the rule set. `None` (default): that of an `Agent`, otherwise `"classic"`.
+    - `seed`: the seed (0) of the agent's random choices.
+
+    Call `begin()` before every further hand if the agent has a memory.
     """
 
     def __init__(self, agent: object, rules: RulesLike | None = None, *, seed: int = 0) -> None:
-        """`agent` is any input of `as_agent`; the default of `rules` is the agent's, or classic."""
         if rules is None:
             rules = agent.rules if isinstance(agent, Agent) else "classic"
         self.agent: Agent = as_agent(agent, rules, match=getattr(agent, "match", None))

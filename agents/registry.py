@@ -46,10 +46,13 @@ AGENTS = Registry(ENTRY_POINTS, "agent")
 def register_agent(
     name: str, source: str | Factory, about: str = "", usage: str | None = None, endgame: str = ""
 ) -> None:
-    """Register an agent under a name that is not taken.
+    """Register an agent under a name of its own, so that every command takes the name.
 
-    `source` is a factory `factory(rules, *parameters, match=None)`, or its import path. `endgame`
-    says for lists of agents who plays open endings: `exact solver` or `own policy`.
+    - `name`: the name, which must not be taken.
+    - `source`: a class or function `factory(rules, *parameters, match=None)`, or its import path.
+    - `about`: a line for lists of agents.
+    - `usage`: how its parameters are written, such as `name:N`. `None` (default): the name alone.
+    - `endgame`: who plays open endgames, for lists of agents: `exact solver` or `own policy`.
     """
     AGENTS.add(name, source, about, usage, endgame)
 
@@ -294,7 +297,11 @@ def as_agent(
     *,
     match: Match | int | None = None,
 ) -> Agent:
-    """Make an agent from a name, an `Agent`, its class, or a function.
+    """Make an agent that plays some rules, for evaluations and environments.
+
+    - `source`: a name, the path of a checkpoint, an `Agent`, its class, or a function.
+    - `rules`: the rule set, `"classic"` by default.
+    - `match`: the match that is played; `None` (default): single hands.
 
     A function is one of views and streams, `f(views, rng) -> actions`, or of texts,
     `f(prompt) -> answer`. Further parameters need defaults.
@@ -463,10 +470,15 @@ def common_rules(agents: Iterable[object], rules: RulesLike | None = None) -> Ru
 def load_agent(
     source: object, rules: RulesLike | None = None, *, match: Match | int | None = None
 ) -> LoadedAgent:
-    """Load an agent by its name with parameters, or by the path of a checkpoint or run.
+    """Load an agent, to play with it in a program of your own.
 
-    Also takes an `Agent`, its class, or a function of views and random streams. The default of
-    `rules` is classic, or the rules of the checkpoint.
+    Returns an `Agent` with `act(view)`, which chooses an action. Some agents also have
+    `probabilities(view)` and `value(view)`. Each takes one `View`, several, or an array.
+
+    - `source`: a name such as `"champion"` or `"flat-mc:64"`, the path of a checkpoint or run,
+      `"module:Class"`, an `Agent`, its class, or a function of views and random streams.
+    - `rules`: the rule set. `None` (default): that of the checkpoint, otherwise `"classic"`.
+    - `match`: the match that is played; `None` (default): single hands.
 
     >>> from german_whist import Game
     >>> agent = load_agent("champion")

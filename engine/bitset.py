@@ -143,7 +143,7 @@ def suit_part(cards: np.uint64, suit: int) -> np.uint64:
 
 @jit
 def nth_lowest(cards: np.uint64, n: int) -> int:
-    """Card with exactly `n` lower ones in the set."""
+    """The card of a set (a `uint64`) that has exactly `n` lower cards in it."""
     for _ in range(n):
         cards &= cards - ONE
     return lowest(cards)

@@ -43,7 +43,11 @@ N_ACTIONS = 55
 
 
 class Card(int):
-    """One of the 52 cards: an integer id with suit, rank and text form."""
+    """One of the 52 cards: the integer `suit * 13 + rank`, which prints as `TD`.
+
+    Suits are 0 clubs, 1 diamonds, 2 hearts, 3 spades. Ranks are 0 for the two to 12 for the ace.
+    A `Card` is also the action that plays it. Make cards with `card("TD")` or `cards("AS KD")`.
+    """
 
     __slots__ = ()
 
@@ -54,6 +58,7 @@ class Card(int):
 
     @property
     def rank(self) -> int:
+        """0 for the two, 12 for the ace."""
         return int(self) % 13
 
     @property
@@ -101,7 +106,10 @@ def as_integer(value: Any) -> int | None:
 
 
 def card(value: int | str) -> Card:
-    """The card with an id or a text form (`TD`, `10d`, `10♦`, `ten of diamonds`)."""
+    """The card of an id (0 to 51) or of a text: `TD`, `10d`, `10♦` or `ten of diamonds`.
+
+    Raises `ValueError` if there is no such card.
+    """
     if isinstance(value, str):
         text = " ".join(value.upper().split())
         by_text = _CARD_OF_TEXT.get(text)
@@ -120,7 +128,10 @@ def card(value: int | str) -> Card:
 
 
 def cards(text: str | Iterable[int | str]) -> list[Card]:
-    """Cards from a text such as `AS KD 2C`, or from ids and texts, in order."""
+    """The cards of a text such as `AS KD 2C`, or of several ids and texts, in their order.
+
+    Raises `ValueError` if one of them is no card.
+    """
     if not isinstance(text, Iterable):
         raise ValueError(
             f"{text!r} is {type_phrase(text)}: cards are a text such as AS KD 2C, or several ids "
@@ -130,7 +141,10 @@ def cards(text: str | Iterable[int | str]) -> list[Card]:
 
 
 def card_set(members: str | Iterable[int | str]) -> int:
-    """Card set as a 64-bit number; duplicates are refused."""
+    """The set of some cards as an int in which bit `i` stands for card `i`.
+
+    Takes what `cards` takes. The same card twice raises `ValueError`. `cards_of` is the inverse.
+    """
     total = 0
     for member in cards(members):
         if total >> member & 1:
@@ -140,7 +154,7 @@ def card_set(members: str | Iterable[int | str]) -> int:
 
 
 def cards_of(total: int) -> list[Card]:
-    """Cards of a set, lowest id first."""
+    """The cards of a set, lowest id first; the set is an int as `card_set` returns."""
     number = as_integer(total)
     if number is None:
         raise ValueError(f"{total!r} is {type_phrase(total)}: a set of cards is a whole number")
@@ -150,7 +164,7 @@ def cards_of(total: int) -> list[Card]:
 
 
 def text_of(members: Iterable[int]) -> str:
-    """Text form of several cards, `AS KS 2C`."""
+    """Several cards as one text, such as `AS KS 2C`."""
     return " ".join(map(str, cards(members)))
 
 

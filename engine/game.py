@@ -147,7 +147,26 @@ def _compile_view() -> None:
 
 
 class Game:
-    """One hand, or the hands of a match, played action by action."""
+    """One game with open cards, played action by action: a hand, or a match of several hands.
+
+    ```python
+    game = Game("classic", seed=1)  # the deal number 0 of seed 1
+    while not game.over:
+        game.play(game.legal()[0])  # or a text such as "TD"
+    game.payoffs  # what the hand pays seat 0 and seat 1
+    ```
+
+    - `rules`: the rule set. A name such as `"classic"` (default), a `Rules`, a mapping of its
+      fields, or the path of a YAML file.
+    - `seed`, `number`: the deal, as in the environments (0 and 0). `deal` deals another one, and
+      `deal_cards` deals cards of your choice.
+    - `match`: `None` (default) for a single hand. A number of points or a `Match` for several
+      hands, of which `deal_next` deals the next.
+
+    A `Game` shows both hands and the stock. `view(seat)` is what one player may know. `undo()`
+    takes the last action back, and `clone()` makes an independent copy. An illegal action raises
+    `IllegalAction` and changes nothing.
+    """
 
     def __init__(
         self,
@@ -157,7 +176,6 @@ class Game:
         *,
         match: Match | int | None = None,
     ) -> None:
-        """Deal hand `number` of a seed; with `match`, scores add up over hands (`deal_next`)."""
         warm_up("single game", "engine", _compile_play)
         self.rules: Rules = load_rules(rules)
         self.match: Match | None = as_match(match)

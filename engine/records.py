@@ -75,7 +75,11 @@ class MatchScore(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, 
 
 @dataclass(frozen=True)
 class GameRecord:
-    """A finished hand, with everything needed to replay it."""
+    """A finished hand, with everything needed to replay it.
+
+    `record_of(game)` makes one, `write_records` and `read_records` keep them in files of one JSON
+    object a line, and `start()` gives the `Game` as it was dealt.
+    """
 
     rules: Rules
     dealer: int
@@ -188,6 +192,10 @@ def parse_record(line: str, from_json: Callable[[object], AnyRecord]) -> AnyReco
 
 
 def record_of(game: Game, meta: Mapping[str, object] | None = None) -> GameRecord:
+    """The record of a finished hand of `game`; `meta` is further data, such as the players.
+
+    Raises `RecordError` if the hand is not over.
+    """
     if not isinstance(game, Game):
         raise TypeError(f"{short_repr(game)} is no game: give a Game whose hand is over")
     if not game.over:
@@ -368,7 +376,11 @@ class BrokenLine(NamedTuple):
 
 
 def read_records(path: str | Path) -> tuple[list[GameRecord], list[BrokenLine]]:
-    """Records of a file, each verified by replay, and its broken lines; empty lines are skipped."""
+    """Read a file of game records, one JSON object a line.
+
+    Returns the records, each checked by replaying it, and the lines that could not be read. Empty
+    lines are skipped.
+    """
     return read_lines(checked_path(path), GameRecord.from_line)
 
 
@@ -392,12 +404,17 @@ def read_lines(
 
 
 def write_records(path: str | Path, records: Iterable[LineRecord]) -> None:
+    """Write `records` of hands to the file `path`, one JSON object a line, anew."""
     with atomic_write(checked_path(path), "w") as file:
         file.writelines(_lines_of(records))
 
 
 def append_records(path: str | Path, records: Iterable[LineRecord]) -> None:
-    """Append records to a file; safe for concurrent writers, and after a torn last line."""
+    """Append `records` of hands to the file `path`, one JSON object a line.
+
+    Several processes may append to one file at the same time. A last line that was cut off by a
+    crash is repaired first.
+    """
     path, text = checked_path(path), "".join(_lines_of(records))
     with file_lock(path.with_name(f".{path.name}.lock")):
         try:

@@ -51,7 +51,10 @@ class RulesError(ValueError):
 
 @dataclass(frozen=True)
 class Match:
-    """Length of a match: a number of points, or best of several hands."""
+    """The length of a match: `Match(target=25)` points, or `Match(best_of=5)` hands.
+
+    Give one of them, from 1 to 10,000; `best_of` is odd.
+    """
 
     target: int | None = None
     best_of: int | None = None
@@ -85,18 +88,35 @@ def as_match(match: Match | int | None) -> Match | None:
 
 @dataclass(frozen=True)
 class Rules:
-    """Parameters of one game of the family; the defaults are those of the classic game."""
+    """A rule set: the parameters of one game of the family. The defaults are the classic game.
+
+    ```python
+    rules = Rules(name="mine", hand=10, stock=20, counts="all")
+    german_whist_v0.env(rules)
+    ```
+
+    `load_rules("draft")` gives a named set, and `dataclasses.replace(rules, race=7, name="mine")`
+    changes one. Parameters that contradict each other raise `RulesError` with a sentence.
+    """
 
     name: str = "custom"
     suits: int = 4
+    """Number of suits, 1 to 4."""
     ranks: int = 13
+    """Number of ranks of each suit, 1 to 13, from the ace downwards."""
     hand: int = 13
+    """Cards dealt to each player."""
     stock: int | None = None
     """Cards in the stock; None: all cards left after the deal."""
     trumps: Trumps = "upcard"
+    """`"upcard"`: the suit of the first upcard is trumps. `"none"`: there are no trumps."""
     contract: Contract = "high"
+    """`"high"`: more tricks win. `"low"`: fewer tricks win. `"colour"`: the upcard decides."""
     counts: Counts = "last"
+    """The tricks that count: `"last"`, after the stock is gone, or `"all"`."""
     pay: Pay = "win"
+    """The payoff: `"win"` is 1, `"margin"` the difference of tricks, `"over_book"` the tricks above
+    the book."""
     book: int | None = None
     """With `over_book`: tricks that pay nothing; None: half of the counting tricks."""
     slam_pay: int | None = None
@@ -104,6 +124,7 @@ class Rules:
     face_up: int = 1
     """Number of stock cards face up at a time."""
     faced: Faced = "every"
+    """When stock cards lie face up: at `"every"` trick, `"after-first"`, or `"never"`."""
     choice: bool = False
     """Whether the winner of a trick chooses which of the two stock cards to take."""
     race: int | None = None
@@ -424,7 +445,7 @@ def _load_folder(folder: str) -> dict[str, Rules]:
 
 @cache
 def named_rules() -> dict[str, Rules]:
-    """Bundled rule sets by name, the default first."""
+    """The named rule sets: a dictionary from name to `Rules`, with `classic` first."""
     return _load_folder("rules")
 
 
@@ -502,7 +523,11 @@ RulesLike = RuleSetName | str | Path | Rules | Mapping[str, object]
 
 
 def load_rules(rules: RulesLike) -> Rules:
-    """Rule set from a name, a YAML file, a mapping of fields or a `Rules` value."""
+    """The `Rules` of a name such as `"draft"`, of the path of a YAML file, or of a mapping.
+
+    A `Rules` is returned as it is. An unknown name or bad parameter raises `RulesError` with a
+    sentence. `named_rules()` lists the names.
+    """
     if isinstance(rules, Rules):
         return checked_name(rules, "rules")
     if isinstance(rules, Mapping):

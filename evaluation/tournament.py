@@ -400,10 +400,31 @@ def evaluate(
     progress: Callable[[Arena], None] | None = None,
     **options: Unpack[ArenaOptions],
 ) -> Result:
-    """Play one agent against one or more others; options of the arena.
+    """Play one agent against one or more others on the same deals with seats exchanged.
+
+    Returns a `Result`: `text()` prints it, and each of its `pairings` has a `win_rate` with a 95 %
+    interval.
 
     >>> evaluate("threshold", "random", hands=200).pairings[0].win_rate.value > 0.9
     True
+
+    - `agent`, `against`: agents by name, paths of checkpoints or runs, `Agent` objects or classes,
+      or functions. `against` may be a list.
+    - `rules`: the rule set. `None` (default): that of the checkpoints, otherwise `"classic"`.
+    - `hands`: the number of hands of each pairing (matches, where a match is played). It is even,
+      because every deal is played twice, with seats exchanged.
+    - `until`: stop a pairing when the margin of error of its win rate (95 %) is no larger than
+      this, such as 0.01. `hands` is then the limit.
+    - `match`: a number of points or a `Match`, to play matches.
+    - `seed`: the seed of the deals. `key`: 32 hexadecimal digits, the seed of all other random
+      numbers; by default it follows from the seed.
+    - `workers`: the number of processes. `on`: where they are: `"local"`, or `"ray"` and
+      `"ray://HOST:PORT"` for a Ray cluster.
+    - `play_out`: `True` plays endgames whose exact value could take their place.
+    - `reduce_variance`: `True` takes the luck of the stock out of the figures (AIVAT).
+    - `resume`: a file that keeps finished parts. The same call goes on from there.
+    - `records`: a function that gets the record of each hand as a line of text.
+    - `progress`: a function that is called with the `Arena` from time to time.
     """
     opponents = list(against) if isinstance(against, (list, tuple)) else [against]
     if not opponents:
@@ -421,7 +442,29 @@ def ladder(
     anchor: str | None = None,
     **options: Unpack[ArenaOptions],
 ) -> Result:
-    """Play a round robin, and rate the agents; options of the arena."""
+    """Let every agent play every other one, and rate them.
+
+    Returns a `Result`: `text()` prints it, `ladder.ranked()` lists the agents by Elo rating.
+
+    - `agents`: two or more agents by name, paths of checkpoints or runs, `Agent` objects or
+      classes, or functions.
+    - `anchor`: the agent whose rating is fixed. `None` (default): the mean is fixed.
+    - `rules`: the rule set. `None` (default): that of the checkpoints, otherwise `"classic"`.
+    - `hands`: the number of hands of each pairing (matches, where a match is played). It is even,
+      because every deal is played twice, with seats exchanged.
+    - `until`: stop a pairing when the margin of error of its win rate (95 %) is no larger than
+      this, such as 0.01. `hands` is then the limit.
+    - `match`: a number of points or a `Match`, to play matches.
+    - `seed`: the seed of the deals. `key`: 32 hexadecimal digits, the seed of all other random
+      numbers; by default it follows from the seed.
+    - `workers`: the number of processes. `on`: where they are: `"local"`, or `"ray"` and
+      `"ray://HOST:PORT"` for a Ray cluster.
+    - `play_out`: `True` plays endgames whose exact value could take their place.
+    - `reduce_variance`: `True` takes the luck of the stock out of the figures (AIVAT).
+    - `resume`: a file that keeps finished parts. The same call goes on from there.
+    - `records`: a function that gets the record of each hand as a line of text.
+    - `progress`: a function that is called with the `Arena` from time to time.
+    """
     if isinstance(agents, str) or not isinstance(agents, Sequence) or len(agents) < 2:
         raise ValueError("a ladder needs two agents or more")
     pairings = list(combinations(range(len(agents)), 2))

@@ -24,7 +24,20 @@ STATE_VERSION = 1
 
 
 class CFRPlusSolver:
-    """CFR+ iterations towards the equilibrium of one rule set."""
+    """Computes an equilibrium of a small deck by CFR+.
+
+    ```python
+    solver = CFRPlusSolver("2x4-h2")
+    for _ in range(100):
+        solver.iterate()
+    solver.measure().exploitability  # what best responses win from the average strategy, per hand
+    ```
+
+    - `rules`: a rule set whose public tree fits into memory, such as `"2x5-h3"`.
+    - `threads`: the number of threads. `None` (default): one for each core.
+
+    `german_whist.write_strategy` writes the average strategy as a checkpoint.
+    """
 
     def __init__(self, rules: RulesLike, threads: int | None = None) -> None:
         self.rules: Rules = load_rules(rules)

@@ -56,7 +56,7 @@ SHOWN = (
     "develop/architecture",
     "results/ladder",
     "reference/environments",
-    "names/german_whist.envs",
+    "reference/api-envs",
     "search",
 )
 

@@ -38,15 +38,19 @@ if TYPE_CHECKING:
 
 
 class Trained(JsonStruct, frozen=True, kw_only=True):
-    """Results of a training."""
+    """What `train` and `resume` return: the run's folder, its last checkpoint and its results."""
 
     folder: Path
     checkpoint: Path
     """The last checkpoint; its path is an agent's name."""
     decisions: int
+    """Decisions of the learner."""
     hands: int
+    """Hands that were played."""
     seconds: float
+    """Time of training, in seconds."""
     evaluations: list[EvaluationResult]
+    """Every evaluation: opponent, win rate and margin of error."""
     rows: list[dict[str, int | float]]
     """Metrics of every iteration, as in `progress.csv`."""
 
@@ -75,11 +79,25 @@ def train(
     quiet: bool = False,
     **changes: Any,
 ) -> Trained:
-    """Train an agent in a new run directory.
+    """Train an agent in a new run folder.
 
-    `key=value` words and `changes` override the settings. The default directory is the first free
-    one of `runs/NAME-1`, `runs/NAME-2` and so on. `callbacks` are added to those of the settings.
-    An early end raises `RunStopped`, whose message says how to resume.
+    ```python
+    trained = german_whist.train("quick", decisions=1_000_000, seed=3)
+    german_whist.evaluate(trained.checkpoint, "threshold", hands=2000)
+    ```
+
+    Returns a `Trained` with the folder, the last checkpoint, and the evaluations. If the run ends
+    early, for example by Ctrl-C, `RunStopped` says how to resume it.
+
+    - `settings`: a preset's name (`"quick"` by default; `german-whist train --list` shows all), the
+      path of a YAML file, a mapping, a `Settings`, or `None` for all defaults.
+    - `words`: changes as texts, such as `["seed=3"]`, as on the command line.
+    - `folder`: the run's folder. `None` (default): the first free one of `runs/NAME-1`,
+      `runs/NAME-2` and so on.
+    - `name`: the `NAME` in it. `None` (default): that of the preset.
+    - `callbacks`: objects with methods of `german_whist.training.Callback`.
+    - `quiet`: `False` (default); `True`: nothing is printed.
+    - other keywords: settings by name, such as `decisions=1_000_000`.
     """
     if not current_ranks().is_first:
         return follow(current_ranks())
@@ -124,7 +142,16 @@ def resume(
     quiet: bool = False,
     **changes: Any,
 ) -> Trained:
-    """Resume a run from its last saved state; `key=value` words and `changes` change settings."""
+    """Resume a training run from its last saved state.
+
+    Returns a `Trained`, as `train` does. An uninterrupted run ends with the same weights.
+
+    - `folder`: the run's folder.
+    - `words`: changes as texts, such as `["decisions=2_000_000"]`, as on the command line.
+    - `callbacks`: objects with methods of `german_whist.training.Callback`.
+    - `quiet`: `False` (default); `True`: nothing is printed.
+    - other keywords: settings that may change in a run, such as `decisions=2_000_000`.
+    """
     if not current_ranks().is_first:
         return follow(current_ranks())
     return _go(resume_run(Path(folder), [*words], callbacks=callbacks, **changes), quiet)

@@ -189,7 +189,16 @@ def _files_in(folder: Path, card: DatasetCard) -> set[int]:
 
 
 class Dataset:
-    """A folder that `generate_dataset` wrote."""
+    """A data set of decisions in a folder that `generate_dataset` wrote.
+
+    ```python
+    data = Dataset("data").read("observation", "action_mask", "action")
+    data["action"]  # an array with a row for each decision
+    ```
+
+    `columns` are the names with their types and meanings. `files()` reads one file after another,
+    for data that does not fit into memory.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder: Path = Path(folder)
@@ -274,10 +283,21 @@ def generate_dataset(
     on_start: Callable[[Dataset], object] = lambda _dataset: None,
     progress: Callable[[float], object] = lambda _fraction: None,
 ) -> Dataset:
-    """Play hands of one agent with itself, or of two, and write every decision.
+    """Play hands between agents and write every decision to a folder of NumPy files.
 
-    Two agents exchange seats from deal to deal. `extras` are columns of `EXTRAS`. The same call
-    goes on where an earlier one ended, with whole files.
+    Returns the `Dataset` of the folder. The same call goes on where an earlier one was interrupted.
+
+    - `agents`: one agent by name, which plays itself, or two, which swap seats after every deal.
+    - `folder`: where the files are written.
+    - `hands`: the number of hands.
+    - `rules`: the rule set. `None` (default): that of a checkpoint, otherwise `"classic"`.
+    - `seed`: the seed of the deals (1).
+    - `suit_order`: the suits in observations, masks and actions. `"raw"` (default): the real suits.
+      `"trump-first"`: trumps come first.
+    - `extras`: further columns: `"value"`, `"endgame_cost"`, `"hidden_opponent_hand"`.
+    - `workers`: the number of processes (1).
+    - `on_start`, `progress`: functions that are called with the `Dataset` before the first hand,
+      and with the finished fraction.
     """
     for name, texts in (("agents", agents), ("extras", extras)):
         if isinstance(texts, str):

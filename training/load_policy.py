@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TrainedPolicy(NamedTuple):
-    """A policy and its observation."""
+    """A policy as a torch module, with the function that makes its inputs."""
 
     module: torch.nn.Module
     """From observations and masks to masked logits and the likeliest action."""
@@ -37,9 +37,12 @@ class TrainedPolicy(NamedTuple):
 
 
 def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPolicy:
-    """Load the policy of a run, of a checkpoint, or of the package (`champion-1`) for torch.
+    """Load a trained policy as a torch module, together with the function that makes its inputs.
 
-    `rules` choose one of several rule sets of the checkpoint.
+    - `source`: the path of a run or checkpoint, or the name of a bundled one such as
+      `"champion-1"`.
+    - `rules`: one rule set of a checkpoint that was trained on several. `None` (default): that of
+      the checkpoint.
 
     >>> import torch
     >>> from german_whist import Game

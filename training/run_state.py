@@ -38,7 +38,7 @@ STATE_FORMAT = 7
 
 
 class EvaluationResult(Measurement, frozen=True, kw_only=True):
-    """Result against an opponent after a number of decisions."""
+    """The result of a checkpoint against one opponent, after a number of decisions."""
 
     decisions: Count
 

@@ -44,11 +44,22 @@ Policy = Callable[[Array, Array], object]
 
 
 class PolicyAgent(Agent):
-    """Agent that plays the output of a function of observations and masks.
+    """An agent that plays what your function of observations and masks says, or a torch module.
 
     >>> def policy(observations, masks):
     ...     return masks.astype(float)  # the output of your network
     >>> agent = PolicyAgent("classic", policy, suit_order="trump-first", name="mine")
+
+    - `rules`: the rule set.
+    - `policy`: called with `(n, ...)` observations and `(n, actions)` masks. It returns
+      `(n, actions)` logits or `(n,)` actions.
+    - `suit_order`, `observation`: what the policy was trained with: `"raw"` (default) or
+      `"trump-first"`; `"vector"` (default) or `"history"`.
+    - `sample`: `False` (default): the action with the largest logit is played. `True`: an action is
+      drawn from the softmax of the logits.
+    - `exact`: `True` (default): the exact solver plays the endgame. `False`: the policy plays it.
+    - `name`: the name in reports.
+    - `match`: the match that is played; `None` (default): single hands.
     """
 
     endgame_switch: str
@@ -66,11 +77,6 @@ class PolicyAgent(Agent):
         name: str | None = None,
         match: Match | None = None,
     ) -> None:
-        """`policy` may be a torch module; `suit_order` and `observation` as in training.
-
-        With `sample` an action is drawn from the softmax of the logits, otherwise the argmax is
-        played; without `exact` the policy also plays endings.
-        """
         super().__init__(rules, match=match)
         self.policy: Policy = _wrap_policy(policy)
         self.suit_order: SuitOrder = checked_choice("suit_order", suit_order, SUIT_ORDERS)

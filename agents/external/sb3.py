@@ -38,7 +38,15 @@ class SB3Options(FileOptions, frozen=True):
 
 
 class SB3Agent(PolicyAgent):
-    """A Stable-Baselines3 or sb3-contrib model that was trained on this package's environments."""
+    """Plays a Stable-Baselines3 or sb3-contrib model that was trained on these environments.
+
+    - `rules`: the rule set, `"classic"` by default.
+    - `source`: the model, of whose policy a copy plays; or its file, with the word `trusted` in
+      `option_words`, because such a file can run any code.
+    - `option_words`: the options of a network and the suit order, as in the agent's name; of a file
+      also `algorithm=NAME`.
+    - `match`: the match that is played; `None` (default): single hands.
+    """
 
     def __init__(
         self,
@@ -47,10 +55,6 @@ class SB3Agent(PolicyAgent):
         *option_words: str,
         match: Match | None = None,
     ) -> None:
-        """`source` is a file with the word `trusted`, or a model, of whose policy a copy plays.
-
-        `option_words` are those of a network, the suit order, and `algorithm=NAME` of a file.
-        """
         kind = f"sb3:{source},{TRUSTED}" if isinstance(source, str) else "a model"
         named = parse_options(option_words, SB3Options, kind)
         if isinstance(source, str):

@@ -68,7 +68,7 @@ def _shown_all(real_actions: np.ndarray, orders: np.ndarray, actions: np.ndarray
 
 @dataclass(frozen=True)
 class Observations:
-    """Encoded views."""
+    """Observations and masks of `n` views, as `network_inputs` returns them."""
 
     observations: npt.NDArray[np.int8]
     """`(n, size of the observation)` zeros and ones, or `(n, rows, 4)` histories."""
@@ -111,10 +111,21 @@ def network_inputs(
     observation: NetworkObservation = "vector",
     match: Match | int | None = None,
 ) -> Observations:
-    """Encode views as the environments do with these options.
+    """Encode views as observations and masks, exactly as the environments do with these options.
 
-    `views` are one `View`, several, or an array of `VIEW` records, as an agent's `act` gets them.
-    The default of `rules` is those of a `View`, or classic.
+    ```python
+    seen = network_inputs(game.view(), suit_order="trump-first")
+    logits = network(seen.observations)  # one row for each view
+    card = seen.real(best_actions)[0]  # the action in the real suits
+    ```
+
+    - `views`: one `View`, several, or an array of `VIEW` records, as an agent's `act` gets them.
+    - `rules`: the rule set. `None` (default): that of the views; for an array, `"classic"`.
+    - `suit_order`: the suits in observations and masks. `"raw"` (default): the real suits.
+      `"trump-first"`: trumps come first.
+    - `observation`: `"vector"` (default): int8 of zeros and ones. `"history"`: a row for each
+      event.
+    - `match`: the match that the hands belong to; `None` (default): single hands.
     """
     trumps_first = checked_choice("suit_order", suit_order, SUIT_ORDERS) == "trump-first"
     if not isinstance(views, np.ndarray):

@@ -59,7 +59,12 @@ def find_strategy(rules: Rules, path: str | None) -> Path:
 
 
 def write_strategy(path: Path, solver: CFRPlusSolver, responses: Responses) -> None:
-    """Write a solver's average strategy as a checkpoint; `path` has no suffix."""
+    """Write a solver's average strategy as a checkpoint, which the agent `nash:PATH` plays.
+
+    - `path`: the file, without a suffix.
+    - `solver`: a `CFRPlusSolver` after some iterations.
+    - `responses`: what its `measure()` returned; the checkpoint stores the exploitability.
+    """
     cells = solver.strategy()
     card = CheckpointCard(
         rules=(solver.rules.as_mapping(),),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import extension_pages
 import pages
-from reference import reference
+import reference
 
 SCRIPTS = Path(__file__).resolve().parent
 DOCS = SCRIPTS.parent
@@ -36,7 +36,7 @@ def build(out: Path, docs: Path = DOCS) -> list[str]:
         for folder in extension_pages.FOLDERS:
             place = source / "docs" / "extensions" / folder.name
             shutil.copytree(folder / "docs", place, ignore=NOT_COPIED)
-        for name, text in {**reference(), **site_pages()}.items():
+        for name, text in site_pages().items():
             (source / "docs" / name).parent.mkdir(exist_ok=True)
             (source / "docs" / name).write_text(text, encoding="utf-8")
     sphinx = subprocess.run(
@@ -98,6 +98,7 @@ def site_pages() -> dict[str, str]:
     }
     contents = (DOCS / "index.md").read_text("utf-8")
     texts["README.md"] += "\n" + contents[contents.index("```{toctree}") :]
+    texts["docs/reference/api.md"] += toctree([Path(name).stem for name in reference.FILES])
     folders = extension_pages.FOLDERS
     if folders:
         texts["extensions/README.md"] += toctree([f"{folder.name}/index" for folder in folders])

@@ -20,12 +20,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import extension_pages
+import reference
 
 import german_whist
 
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 FOLDERS = ("guide", "reference", "results", "develop")
+# Their examples are excerpts.
+FROM_DOCSTRINGS = {"environments.md", *reference.FILES}
 # Those of other libraries are run where these are installed, by `interop/run.py`.
 PAGES = [
     ROOT / "README.md",
@@ -35,14 +38,14 @@ PAGES = [
         page
         for folder in extension_pages.FOLDERS
         for page in extension_pages.pages(folder)
-        if page.name != "environments.md"  # as below
+        if page.name not in FROM_DOCSTRINGS
     ),
     DOCS / "index.md",
     *sorted(
         page
         for folder in FOLDERS
         for page in (DOCS / folder).glob("*.md")
-        if page.name != "environments.md"  # docstrings, whose examples are excerpts
+        if page.name not in FROM_DOCSTRINGS
     ),
     DOCS / "interop" / "optuna.md",
     DOCS / "interop" / "open_spiel.md",

@@ -1,13 +1,14 @@
-"""API reference as Markdown, a page for each package, made from the sources.
+"""API reference as Markdown: a page for each public package, made from the sources.
 
-Griffe reads signatures, annotations and docstrings without importing anything. Names that begin
-with an underscore, or are imported from elsewhere, are left out.
+Griffe reads signatures, annotations and docstrings. The names are those that a package exports.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,18 @@ from german_whist.common.markup import markdown_table
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "german_whist"
-# Of extensions and of what is behind the commands, only the modules are listed.
-LISTED_ONLY = ("commands", "configs", *(folder.name for folder in extension_pages.FOLDERS))
+# What each package is for, in the order of the table on the first page.
+PACKAGES = {
+    "": "They are what most programs need: games, views, records, training and evaluation",
+    "envs": "They are the environments",
+    "agents": "They load agents by name, and are the base of agents of your own",
+    "training": "They are for trainers, settings and callbacks of your own",
+    "evaluation": "They are the results of `evaluate` and `ladder`, and the arena that plays them",
+    "engine": "They are what a compiled agent needs",
+}
+FILES = [f"api-{package or PACKAGE}.md" for package in PACKAGES]
+ENVIRONMENTS = "environments.md"
+"""The page that has the docstrings of environments in full."""
 _WIDTH = 88
 
 
@@ -35,84 +46,82 @@ def link_packages(folder: Path) -> None:
             (package / source.name).symlink_to(source)
 
 
-def reference() -> dict[str, str]:
-    """Every page by file name, the index included."""
+def pages() -> dict[str, str]:
+    """The page of each package by its file name."""
     with tempfile.TemporaryDirectory() as folder:
         link_packages(Path(folder))
         front = griffe.load(PACKAGE, search_paths=[folder])
         assert isinstance(front, griffe.Module)
-        pages = {package.path: _page(package) for package in _packages(front)}
-    entries = "\n".join(f"{name.removeprefix(f'{PACKAGE}.')} <{name}>" for name in pages)
-    contents = (
-        "# API reference\n\nEvery package with its modules, made from the sources. Most programs "
-        "need only `german_whist` itself.\n\n"
-        f"```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
-    )
-    return {"names/index.md": contents} | {f"names/{name}.md": text for name, text in pages.items()}
+        return {file: _page(front, package) for file, package in zip(FILES, PACKAGES, strict=True)}
 
 
-def _packages(package: griffe.Module) -> Iterator[griffe.Module]:
-    yield package
-    for module in package.modules.values():
-        if module.is_init_module and not module.is_alias:
-            yield from _packages(module)
+def _page(front: griffe.Module, package: str) -> str:
+    path = f"{PACKAGE}.{package}".rstrip(".")
+    holder = front[package] if package else front
+    parts = [
+        f"# {path}",
+        f"Made from the docstrings by `make docs`: the names that `{path}` exports. "
+        f"{PACKAGES[package]}. All other modules may change without notice.",
+    ]
+    if not package:
+        parts += [
+            "[Python API](api.md) shows how to use them.",
+        ]
+    sections: list[str] = []
+    rows = []
+    headings = Counter([_anchor(part[2:]) for part in parts if part.startswith("#")])
+    for name, member in _exports(holder, path):
+        section = "\n\n".join(_section(name, member))
+        link = ENVIRONMENTS if member.is_module else ""
+        if section:
+            anchor = _anchor(name)
+            link = f"#{anchor}-{headings[anchor]}" if headings[anchor] else f"#{anchor}"
+            headings[anchor] += 1
+            sections.append(section)
+        rows.append([f"[`{name}`]({link})" if link else f"`{name}`", _opening(member)])
+    parts += [markdown_table(["name", "description"], rows), *sections]
+    return "\n\n".join(parts) + "\n"
 
 
-def _page(package: griffe.Module) -> str:
-    parts = [f"# {package.path}", _text(package), _exports(package), *_members(package)]
-    for module in sorted(package.modules.values(), key=lambda module: module.name):
-        if not module.is_init_module and not module.is_alias and not module.name.startswith("__"):
-            parts += [f"## {module.name}", _text(module)]
-            parts += [] if _only_listed(module) else _members(module)
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _exports(package: griffe.Module) -> str:
-    """Names that a package exports, with links to their sections."""
-    rows: list[list[str]] = []
-    for name in sorted(map(str, package.exports or [])):
-        member = package.members.get(name)
+def _exports(holder: griffe.Object, path: str) -> Iterator[tuple[str, griffe.Object]]:
+    """The names that a package exports at run time, and what they are in the sources."""
+    for name in sorted(importlib.import_module(path).__all__):
+        member = holder.members.get(name)
         if isinstance(member, griffe.Alias) and member.target_path.startswith(f"{PACKAGE}."):
-            target = member.final_target
-            home = target.module
-            at = home if home.is_package else home.parent
-            page = f"{at.path}.md" if at else ""
-            opening = _text(target).partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
-            # What has no docstring has no section of its own.
-            own = target.docstring and not target.is_module and not _only_listed(home)
-            anchor = _anchor(target.name if own else home.name)
-            rows.append([f"[`{name}`]({page}#{anchor})", opening])
-    return markdown_table(["name", "description"], rows) if rows else ""
+            yield name, member.final_target
 
 
-def _only_listed(module: griffe.Module) -> bool:
-    return any(part in LISTED_ONLY for part in module.path.split("."))
+def _opening(member: griffe.Object) -> str:
+    return _text(member).partition("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+def _section(name: str, member: griffe.Object) -> Iterator[str]:
+    """A name with its signature, its docstring, and those of its methods and attributes."""
+    if not member.docstring or member.is_module:
+        return
+    yield f"## {name}"
+    if isinstance(member, griffe.Function):
+        yield _code(_signature(member))
+    elif isinstance(member, griffe.Class):
+        yield _code(_outline(member))
+    elif isinstance(member, griffe.Attribute) and "\n" not in str(member.value):
+        yield _code(f"{name} = {member.value}")
+    yield _text(member)
+    if isinstance(member, griffe.Class):
+        yield from _methods(member)
 
 
 def _anchor(heading: str) -> str:
-    return re.sub(r"[^\w-]", "", heading.lower())
+    return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
 
 
-def _text(documented: griffe.Object | griffe.Alias) -> str:
-    """A docstring; the opening of one that is a page of its own."""
+def _text(documented: griffe.Object) -> str:
+    """A docstring; of environments the opening, with a link to the page that has all of it."""
     text = documented.docstring.value if documented.docstring else ""
-    opening = text.partition("\n\n")[0]
     if "\n### " in text:
-        return opening
+        opening = text.partition("\n\n")[0]
+        return f"{opening}\n\n[Options, actions and infos]({ENVIRONMENTS})."
     return re.sub(r"^(>>> .*(\n.+)*)", r"```pycon\n\1\n```", text, flags=re.MULTILINE)
-
-
-def _members(holder: griffe.Module) -> Iterator[str]:
-    for name, member in holder.members.items():
-        if member.is_alias or name.startswith("_") or not member.docstring:
-            continue
-        if isinstance(member, griffe.Function):
-            yield f"### {name}\n\n{_code(_signature(member))}\n\n{_text(member)}"
-        elif isinstance(member, griffe.Class):
-            yield f"### {name}\n\n{_code(_outline(member))}\n\n{_text(member)}"
-            yield from _methods(member)
-        elif isinstance(member, griffe.Attribute):
-            yield f"### {name}\n\n{_code(f'{name} = {member.value}')}\n\n{_text(member)}"
 
 
 def _methods(holder: griffe.Class) -> Iterator[str]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import extension_pages
 import ladders
+import reference
 import result_tables
 from msgspec import NODEFAULT, inspect, structs
 
@@ -389,6 +390,7 @@ def pages() -> dict[str, str]:
         **_pages_with_tables(),
         **_pages_of_extensions(),
         "reference/environments.md": _environments_page(),
+        **{f"reference/{name}": text for name, text in reference.pages().items()},
         "reference/commands.md": commands_page("Commands", COMMANDS),
         "results/ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),
         "reference/observation.md": _observation_page(),

@@ -22,18 +22,18 @@ RESULT = np.dtype(
 
 
 class StepResult(NamedTuple):
-    """Result of a step: arrays with one row per game."""
+    """What `SelfPlayEnv.reset` and `step` return: arrays with one row for each of the `n` games."""
 
     observations: npt.NDArray[np.int8]
-    """int8, for the seat to move."""
+    """`(n, size)` int8: what the seat to move knows, or `(n, rows, 4)` with `history`."""
     masks: npt.NDArray[np.int8]
-    """`(n, actions)` int8, legal actions."""
+    """`(n, actions)` int8: 1 for each legal action."""
     seats: npt.NDArray[np.uint8]
-    """`(n,)` uint8, seat to move."""
+    """`(n,)` uint8: the seat to move, 0 or 1."""
     rewards: npt.NDArray[np.float32]
-    """`(n, 2)` float32, rewards by seat."""
+    """`(n, 2)` float32: the rewards of both seats in this step."""
     ended: npt.NDArray[np.bool_]
-    """`(n,)` bool, whether the episode ended; observations are of the next one then."""
+    """`(n,)` bool: whether the episode ended. The observation is then that of the next one."""
 
 
 def results_by_seat(results: Array, seats: Array) -> dict[str, Array]:

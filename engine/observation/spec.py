@@ -49,7 +49,11 @@ class Group:
 
 
 class ObservationSpec:
-    """Index table of the observation: `OBSERVATION_SPEC.slice("own_hand")`."""
+    """Where each part of an observation is: `OBSERVATION_SPEC.slice("own_hand")` is `0:52`.
+
+    `size` is the number of places, `groups` are the parts in order, and `version` is the number
+    that checkpoints store.
+    """
 
     def __init__(
         self, version: int, groups: Sequence[tuple[str, int, str] | tuple[str, int, str, str]]
@@ -164,6 +168,7 @@ _GROUPS = [
     ("match_needs_opponent", _POINT_BITS, "the same for the opponent", BY_RULES),
 ]
 OBSERVATION_SPEC = ObservationSpec(OBSERVATION_VERSION, _GROUPS)
+"""The parts of an observation: `OBSERVATION_SPEC.slice("own_hand")` is `slice(0, 52)`."""
 OBSERVATION_SIZE = OBSERVATION_SPEC.size
 
 EXCHANGE_SPEC = ObservationSpec(
@@ -194,6 +199,7 @@ MAX_OBSERVATION_SIZE = EXCHANGE_SPEC.size
 
 
 def spec_of(rules: Rules) -> ObservationSpec:
+    """The places of the observations of a rule set; those with an exchange have more."""
     return EXCHANGE_SPEC if rules.exchange else OBSERVATION_SPEC
 
 

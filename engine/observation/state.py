@@ -93,6 +93,7 @@ _GROUPS = [
     ),
 ]
 STATE_SPEC = ObservationSpec(STATE_VERSION, _GROUPS)
+"""The parts of the global state that `state()` and `with_state=True` give."""
 EXCHANGE_STATE_SPEC = ObservationSpec(
     STATE_VERSION,
     [

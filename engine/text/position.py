@@ -47,7 +47,10 @@ def in_characters(text: str) -> str:
 
 
 def prompt(view: View) -> str:
-    """Rules and position, for a language model that remembers nothing."""
+    """The rules and the position as one text, for a language model that remembers nothing.
+
+    `position_text` is the position without the rules.
+    """
     return f"{rules_text(checked_view(view).rules)}\n\n{position_text(view)}"
 
 
@@ -60,7 +63,10 @@ def observation_text(view: View) -> str:
 
 
 def position_text(view: View) -> str:
-    """The position of a view, a sentence or a trick each line."""
+    """All that a view's player knows, in words: a sentence or a trick in each line.
+
+    If the player is to move, the last line names the legal actions.
+    """
     return "\n".join(_lines(checked_view(view)))
 
 
@@ -160,5 +166,5 @@ def _decision_lines(view: View) -> Iterator[str]:
 
 
 def legal_text(actions: Iterable[int]) -> str:
-    """Legal actions as texts and answers name them."""
+    """Actions in words, such as `TD, AS`, as `parse_answer` reads them."""
     return ", ".join(CHOICES.get(action) or str(CARDS[action]) for action in actions)

@@ -55,7 +55,11 @@ def warn_without_render_mode() -> None:
 
 
 class Painter:
-    """Draws tables in one render mode; imports its libraries on first use."""
+    """Draws games: `Painter("svg").paint(game, 0, ("me", "opponent"), open_hands=False)`.
+
+    - `mode`: a render mode: `"human"`, `"ansi"`, `"rgb_array"` or `"svg"`.
+    - `fps`: pictures a second (2), in a window.
+    """
 
     def __init__(self, mode: str, fps: int = 2) -> None:
         if library := _missing_library(mode):

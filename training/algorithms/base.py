@@ -44,7 +44,12 @@ class TrainerState(Struct, forbid_unknown_fields=True):
 
 
 class Trainer(ABC):
-    """One training, in iterations; made anew for each session of a run."""
+    """Base class of training algorithms: `iterate` trains for a while and returns metrics.
+
+    Write `iterate`, `policy_weights` and `network_card`, and name the attributes that a resumed run
+    needs in `state_attributes`. A run then has checkpoints, evaluations and resuming. Train with
+    `german_whist.train({"trainer": "mine:Mine"})`. A trainer is made anew when a run is resumed.
+    """
 
     settings_kind: ClassVar[type[Settings]] = Settings
     """Structure of the settings."""

@@ -17,7 +17,7 @@ from ..settings import Settings
 
 
 class TrainingRun:
-    """A run, as callbacks see it."""
+    """A training run, as callbacks get it: `folder`, `settings`, `trainer`, and results so far."""
 
     def __init__(self, folder: Path, settings: Settings, trainer: Trainer, state: RunState) -> None:
         self.folder: Path = folder
@@ -70,7 +70,17 @@ class TrainingRun:
 
 
 class Callback:
-    """Base class of callbacks, one method for each event. `run.stop(reason)` ends the run."""
+    """Base class of callbacks: a method is called at each event of a training run.
+
+    ```python
+    class StopAt60(Callback):
+        def on_evaluation(self, run, results):
+            if results[0].win_rate > 0.6:
+                run.stop("the win rate is above 60 %")
+
+    german_whist.train("quick", callbacks=[StopAt60()])
+    ```
+    """
 
     def on_start(self, run: TrainingRun) -> None:
         """A session begins: the first, or a resumed one."""

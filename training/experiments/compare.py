@@ -286,7 +286,11 @@ def _win_matrix(values: Sequence[float], others: Sequence[float]) -> Array:
 
 
 def compare(runs: Sequence[str | Path]) -> Comparison:
-    """Compare runs and folders of runs with several seeds; `NAME=RUN` gives one a name."""
+    """Compare training runs: which settings differ, and how strong the runs are.
+
+    Returns a `Comparison`; `text()` prints it, `frame()` has it as a data frame. `runs` are folders
+    of runs, or folders of runs with several seeds. `"NAME=FOLDER"` gives one a name.
+    """
     if isinstance(runs, (str, Path)) or not isinstance(runs, Iterable):
         raise TypeError(
             f"runs is {short_repr(runs)}: give a list of folders, as in "

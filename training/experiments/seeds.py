@@ -38,10 +38,15 @@ def train_seeds(
     on: str = LOCAL,
     **changes: Any,
 ) -> Comparison:
-    """Train as `train` does once per seed, in `FOLDER/seed-1` and so on, and compare the runs.
+    """Train once for each seed, and compare the runs.
 
-    The runs use the cores of this machine, or with `on` those of a Ray cluster (`ray`,
-    `ray://HOST:PORT`), from which their directories come back.
+    Returns a `Comparison`. The runs are in `FOLDER/seed-1` and so on.
+
+    - `settings`, `folder`, `name` and other keywords: as of `train`.
+    - `seeds`: the seeds, each once, such as `[1, 2, 3]`.
+    - `log`: called with each line of progress (`print`).
+    - `on`: `"local"` (default): the cores of this machine. `"ray"` or `"ray://HOST:PORT"`: a Ray
+      cluster, from which the folders come back.
     """
     resolved, base = resolve_settings(settings, changes, folder, name)
     if len(set(seeds)) < len(seeds) or not seeds:

@@ -166,10 +166,15 @@ def _max_difference(model: ModelProto, policy: nn.Module, inputs: dict[str, Tens
 def export_onnx(
     source: str | Path, target: str | Path, rules: RulesLike | None = None
 ) -> tuple[float, dict[str, str]]:
-    """Write a checkpoint as ONNX, checked against torch; `rules` choose one of several sets.
+    """Write a checkpoint as an ONNX file, and compare the file's output with that of torch.
 
-    `source` is a path, or the name of a champion. Returns the largest difference of the graph's
-    logits from torch's, and its metadata.
+    Returns the largest difference of the logits, and the metadata that the file has.
+
+    - `source`: the path of a checkpoint or run, or the name of a bundled one such as
+      `"champion-1"`.
+    - `target`: the path of the file to write.
+    - `rules`: one rule set of a checkpoint that was trained on several. `None` (default): its only
+      one.
     """
     for package, extra in (("onnx", "onnx"), ("torch", "train")):
         if find_spec(package) is None:
