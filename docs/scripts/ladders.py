@@ -295,48 +295,64 @@ def estimate_text(estimate: dict[str, float], factor: float, form: str) -> str:
 ABOUT = """\
 # The ladder
 
-Elo ratings of the agents in every rule set, and the champion's results. Every deal is played twice
-with seats exchanged. Both hands are known in the endgame of these rule sets, apart from `humbug`
-and races, and every agent but `random` plays it perfectly (exact solver). An endgame between two
-such agents is not played: its exact value takes its place.
+A ladder lets every agent play every other one, and rates all of them by Elo. This page has the
+ladder of every rule set, and the results of `champion`. You can read three things from it: how much
+a better policy wins, how far search helps, and which opponents are hard enough for your agent.
 
-Elo is fitted by maximum likelihood (Bradley–Terry, a tie as half a win), with `threshold` at 1000.
-The 95 % intervals take each deal as one observation, since all pairings share the deals.
+Every deal is played twice with the seats exchanged. All agents but `random` let the exact solver
+play the endgame, because both hands are known then. If both agents do so, the endgame is not
+played, and its exact value is used. `humbug` and the races have no such endgames.
 
-`make ladder` plays all of it again, in some hours of one core.
-Cross tables, stages and keys of all sets are in `docs/results/ladder.json`."""
+Elo ratings are fitted by maximum likelihood (Bradley–Terry), and a tie counts as half a win. The
+rating of `threshold` is set to 1000. Intervals are 95 % intervals over deals.
+
+`make ladder` plays everything again. It takes some hours of one core. The file
+`docs/results/ladder.json` has the results of every pairing, and the keys of all rule sets."""
 
 CLASSIC = """\
 ## classic
 
-`german-whist ladder --config ladder --key {key}`: seed {seed}, {hands:,} hands, \
-{minutes:.0f} minutes of one core ({machine}).
+```
+german-whist ladder --config ladder --key {key}
+```
+
+The ladder has {hands:,} hands and took {minutes:.0f} minutes on one core. The seed of its deals is
+{seed}.
 
 {ratings}
 
-*Upcards*: tricks of the foreplay won, a hand. *Ending*: margin of the endgame under perfect play by
-both, which the foreplay decides. `random` loses {thrown:.2f} tricks of an endgame against perfect
-play.
+- *wins* is the mean win rate against all other agents.
+- *upcards* is the number of tricks that an agent wins in the foreplay of a hand.
+- *ending* is the margin of the endgame if both players play it perfectly. It shows how good the
+  cards are that an agent collects in the foreplay.
 
-{circle} One number orders them, so there is no Nash averaging here.
+In the endgame, `random` loses {thrown:.2f} tricks per hand against perfect play.
 
-### Information-set search beside them
+{circle}
 
-`german-whist evaluate AGENT --against ... --hands {beside_hands} --seed {seed} --key {key}`
-with each of these agents, whose ratings stay as they are; processor time a move on a busy machine
-({beside_machine}):
+The machine: {machine}.
+
+### Information-set search
+
+`ismcts` is information-set Monte Carlo tree search with a single observer. Here it makes 1,000
+iterations per move. It plays against all agents of the ladder, whose ratings stay as they are:
+
+```
+german-whist evaluate AGENT --against ... --hands {beside_hands} --seed {seed} --key {key}
+```
 
 {beside}
 
-`ismcts:1000` is single-observer information-set Monte Carlo tree search with 1,000 iterations a
-move: with exact endings, and as in the literature, the endgame searched too (*lost*: tricks of an
-endgame lost against perfect play)."""
+In the first row the exact solver plays the endgame. In the second row the search plays the endgame
+too, as usual in the literature. *lost* is the number of tricks that this loses per endgame against
+perfect play. Times per move are processor times, measured on {beside_machine} while it was
+busy."""
 
 CHAMPION = """\
 ## The champion in every rule set
 
-Hands won in per cent, a tie counting half, and points a hand, with 95 % intervals, over
-{hands:,} hands each:
+The table has the hands that `champion` wins, in percent, and its points per hand. A tie counts as
+half a win. Every cell comes from {hands:,} hands:
 
 ```
 german-whist evaluate champion --against AGENT --rules NAME --hands {hands} --seed {seed} \
@@ -348,32 +364,39 @@ german-whist evaluate champion --against AGENT --rules NAME --hands {hands} --se
 FAMILY = """\
 ## Elo in the other rule sets
 
-`german-whist ladder --config family --rules NAME`, with the set's `--key`: seed {seed}, {hands:,} \
-hands a set. `threshold` has 1000:
+```
+german-whist ladder --config family --rules NAME
+```
+
+Each rule set has {hands:,} hands with the seed {seed}. To repeat a ladder exactly, add its `--key`.
+The rating of `threshold` is 1000 in every rule set.
 
 {table}
 
-Agents that make the same choices have the same rating: in races `threshold`, `upcard-value` and
-`counting`, in `humbug` `threshold` and `counting`."""
+Some agents make the same choices and therefore have the same rating. In races these are
+`threshold`, `upcard-value` and `counting`. In `humbug` they are `threshold` and `counting`."""
 
 
 TIME = """\
 ## Strength against time per move
 
-![Hands that searches win against the champion, over their time per move](../pictures/time.svg)
+The chart shows how often a search beats `champion`, and how long the search thinks about a move.
 
-One run with {hands:,} hands for each search ({machine}); the champion, of revision {revision},
-takes {own_ms:g} ms a move.
+![Hands that searches win against the champion, over their time per move](../pictures/time.svg)
 
 ```
 german-whist evaluate champion --against {searches} --hands {hands} --reduce-variance \
 --seed {seed} --key {key}
 ```
 
+Each search plays {hands:,} hands ({machine}). `champion` itself takes {own_ms:g} ms per move. It is
+the network of revision {revision}. A cell of the table has the time per move in milliseconds and
+the hands won in percent.
+
 {table}
 
-`ismcts` is of another run, in processor time on a busy machine, where `flat-mc:64` took
-{beside_ms:g} ms."""
+The two rows of `ismcts` come from another run, in processor time on a busy machine. In that run
+`flat-mc:64` took {beside_ms:g} ms per move."""
 
 
 def page(found: Figures) -> str:
@@ -408,12 +431,14 @@ def _classic_section(ladder: Figures, beside: Figures) -> str:
     lowest, circle = strongest_circle(players)
     one, two, three = (f"`{name}`" for name in circle)
     verdict = (
-        f"No three of these agents beat each other in a circle: of all circles {one}, {two}, "
-        f"{three} comes nearest, and one of its agents wins {lowest:.1f} %."
+        "The ratings put the agents in one order, because no three agents beat each other in a "
+        f"circle. The circle of {one}, {two} and {three} comes closest: there one agent wins only "
+        f"{lowest:.1f} %."
         if lowest <= 50
-        else f"{one}, {two} and {three} beat each other in a circle, by {lowest:.1f} % or more."
+        else f"The ratings hide a circle: {one}, {two} and {three} beat each other, each by "
+        f"{lowest:.1f} % or more."
     )
-    rows = [["agent", "Elo", "wins, %", "upcards", "lost", "ms a move"]]
+    rows = [["agent", "Elo", "wins, %", "upcards", "lost", "ms per move"]]
     rows[0] += [f"against `{name}`" for name in _BESIDE_COLUMNS]
     for name, figures in beside.items():
         cells = [f"{figures['mean_wins']:.1f}", f"{figures['upcards']:.2f}"]
@@ -459,7 +484,7 @@ def _family_section(ladders: Figures) -> str:
 
 
 def _time_section(searches: Figures, machine: str) -> str:
-    rows = [["search", "ms a move: hands won, %"]]
+    rows = [["search", "ms per move: hands won, %"]]
     for kind, points in searches["lines"].items():
         if kind != "champion":
             cells = [f"{ms:g}: {wins:.1f} ± {reach:.1f}" for ms, wins, reach in points]
