@@ -17,7 +17,15 @@ from ..common.typing import Array
 from ..engine.checks import checked_threads
 from ..engine.rules import Rules
 from .public_tree import public_tree
-from .traversal import EVALUATE, RESPOND, Traversal, new_traversal_buffers, traverse, tree_arrays
+from .traversal import (
+    EVALUATE,
+    RESPOND,
+    Traversal,
+    TreeArrays,
+    new_traversal_buffers,
+    traverse,
+    tree_arrays,
+)
 
 
 @dataclass(frozen=True)
@@ -59,10 +67,15 @@ class PublicTreeTraversal:
     def traverse(self, player: int, mode: int, strategy_sum: Array, **options: Any) -> float:
         """Traverse all first upcards; returns the player's expected return.
 
-        `options` are `regrets`, `weight` and `rounded` of a `Traversal`.
+        `options` are `regrets`, `weight`, `rounded` and `response_values` of a `Traversal`.
         """
+        return self._traverse(self._arrays, player, mode, strategy_sum, **options)
+
+    def _traverse(
+        self, arrays: TreeArrays, player: int, mode: int, strategy_sum: Array, **options: Any
+    ) -> float:
         traversals = [
-            Traversal(self._arrays, buffers, player, mode, strategy_sum, **options)
+            Traversal(arrays, buffers, player, mode, strategy_sum, **options)
             for buffers in self._buffers
         ]
 
@@ -86,6 +99,27 @@ class PublicTreeTraversal:
     def responses(self, strategy_sum: Array) -> Responses:
         """Best responses to a strategy, given by unnormalized weights of its cells."""
         return Responses(*(self.traverse(player, RESPOND, strategy_sum) for player in range(2)))
+
+    def response_values(self, strategy_sum: Array) -> tuple[Array, Array]:
+        """Of each cell what its card wins from a strategy, and how often it comes to the decision.
+
+        A best response plays on behind the card, and the player itself plays towards the decision:
+        chance and the opponent alone count. Wins are weighted by the second array. Both are 0 where
+        the opponent leads to no decision.
+        """
+        terminal = self._arrays.terminal
+        # Whoever wins, each ending counts once.
+        ones = np.ones_like(terminal.payoffs)
+        every_deal = self._arrays._replace(
+            terminal=terminal._replace(payoffs=ones, payoffs_of_other=ones)
+        )
+        found: list[Array] = []
+        for arrays in (self._arrays, every_deal):
+            values = np.zeros(self.tree.size, np.float32)
+            for player in range(2):
+                self._traverse(arrays, player, RESPOND, strategy_sum, response_values=values)
+            found.append(values / np.float32(self.tree.n_roots * self.tree.n_deals))
+        return found[0], found[1]
 
     def value(self, strategy_sum: Array) -> float:
         return self.traverse(0, EVALUATE, strategy_sum)

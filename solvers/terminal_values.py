@@ -28,6 +28,8 @@ class TerminalValues(NamedTuple):
     payoffs: np.ndarray
     """`payoffs[taken, row, hand]`: payoff of the leader, who took `taken` of the counting tricks;
     `hand` is the leader's, as bits among the cards in play."""
+    payoffs_of_other: np.ndarray
+    """Payoffs of the other player: their negatives."""
     pack_table: np.ndarray
     """`pack_table[mask, bits]`: the bits of a byte under the mask, packed."""
 
@@ -80,4 +82,4 @@ def terminal_values(rules: Rules) -> TerminalValues:
             for won in range(hand + 1)
         ]
         payoffs[taken][:, masks] = np.array(outcomes, np.int16)[tricks]
-    return TerminalValues(row_of, payoffs, _pack_table())
+    return TerminalValues(row_of, payoffs, -payoffs, _pack_table())

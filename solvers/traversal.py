@@ -146,6 +146,7 @@ class Traversal(NamedTuple):
     weight: float = 0.0
     """Of this iteration in `strategy_sum`."""
     rounded: np.ndarray = _NO_ROUNDING
+    response_values: np.ndarray = _NO_CELLS
 
 
 # -- one decision
@@ -350,12 +351,15 @@ def _back_up(traversal: Traversal, depth: int, action: Record, reached: bool) ->
                 buffers.value[depth, tables.without_card[passive_at + i]] += buffers.value[below, i]
         return
     entry, suit_at, card_at = action["entry"], action["suit_at"], action["card_at"]
+    first_cell = buffers.frames[depth]["first_cell"]
     for i in range(action["size"]):
         to = tables.without_suit[suit_at + i]
         hand = tables.with_card[card_at + to]
         value = buffers.value[below, to] if reached else np.float32(0)
         if traversal.mode == RESPOND:
             buffers.value[depth, hand] = max(buffers.value[depth, hand], value)
+            if len(traversal.response_values) > 0:
+                traversal.response_values[first_cell + entry + i] = value
         else:
             buffers.action_values[depth, entry + i] = value
             buffers.value[depth, hand] += buffers.strategy[depth, entry + i] * value
@@ -406,7 +410,7 @@ def _evaluate_ending(traversal: Traversal, depth: int, card: np.uint64, winner: 
         return
     for i in range(choose[m, n_hidden_other]):
         hand = np.uint64(tables.card_bits[placed_at + i]) | winner_bits
-        buffers.reach[below, i] *= -terminal.payoffs[taken, ending, hand]
+        buffers.reach[below, i] *= terminal.payoffs_of_other[taken, ending, hand]
     for i in range(choose[m, n_hidden_own]):
         total = np.float32(0)
         for k in range(at, at + size):
@@ -612,7 +616,9 @@ def traverse(traversal: Traversal, root: int) -> float:
 
     LEARN adds to the traverser's `regrets`, and `weight` times the opponent's strategy to
     `strategy_sum`; otherwise the opponent plays `strategy_sum`, normalized, which is written to
-    `rounded` unless that is empty.
+    `rounded` unless that is empty. RESPOND writes what the traverser wins by each action of its
+    own, over all deals and with a best response behind it, to `response_values` unless that is
+    empty.
     """
     buffers, deck, traverser = traversal.buffers, traversal.tree.paths.deck, traversal.traverser
     frames = buffers.frames

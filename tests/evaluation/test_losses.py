@@ -1,0 +1,108 @@
+"""The best response to a policy as an agent, and the policy's loss in each information set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from german_whist import exploitability, load_agent, load_rules
+from german_whist.evaluation.exploitability.action_probabilities import strategy_of
+from german_whist.solvers.best_response import strategy_value
+from german_whist.solvers.game_tree import GameTree, Level
+
+DECK = "2x4-h2"
+
+
+@pytest.fixture(scope="module")
+def tree() -> GameTree:
+    return GameTree.of(load_rules(DECK), dealer=1)
+
+
+@pytest.fixture(scope="module")
+def threshold() -> Any:
+    return exploitability("threshold", DECK, details=True)
+
+
+def test_losses_by_reach_add_up_to_the_exploitability(threshold: Any) -> None:
+    for result in (
+        threshold,
+        exploitability("threshold", "2x5-h3", details=True),
+        exploitability("nash", "2x5-h3", details=True),
+        exploitability(["threshold", "random-exact"], DECK, weights=[1, 3], details=True),
+    ):
+        losses = result.losses()
+        total = (losses["reach"] * losses["loss"]).sum()
+        assert total == pytest.approx(result.exploitability, abs=1e-6)
+        assert total == pytest.approx(losses["cost"].sum())
+        # Each player decides twice for the stock in every hand.
+        assert losses["reach"].sum() == pytest.approx(2, abs=1e-6)
+
+
+def test_best_response_wins_what_is_stated(threshold: Any, tree: GameTree) -> None:
+    for result, agent in (
+        (threshold, load_agent("threshold", DECK)),
+        (exploitability("random-exact", DECK, details=True), load_agent("random-exact", DECK)),
+    ):
+        policy, response = strategy_of(agent, tree), strategy_of(result.best_response, tree)
+        won = strategy_value(tree, response, policy), -strategy_value(tree, policy, response)
+        stated = [result.against_dealer, result.against_leader]
+        assert won == pytest.approx(stated, abs=1e-6)
+
+
+def test_loss_is_what_one_better_card_wins(threshold: Any, tree: GameTree) -> None:
+    """The costliest decision of the leader, against a plain sum over all histories behind it."""
+    losses = threshold.losses()
+    at = int(np.flatnonzero((losses["seat"] == "leader") & (losses["trick"] == 1))[0])
+    policy = strategy_of(load_agent("threshold", DECK), tree)
+    response = strategy_of(threshold.best_response, tree)
+    view = threshold.details.views[at]
+    level: Level = tree.levels[0]
+    (index,) = [k for k, each in enumerate(level.views) if each.tobytes() == view.tobytes()]
+    deals = np.flatnonzero(level.info_states == index)
+    assert losses["reach"][at] == pytest.approx(len(deals) / tree.deals / 2, rel=1e-5)
+    # After this decision the best response plays on, and elsewhere too: only this one differs.
+    first = [each.copy() for each in response]
+    first[0] = response[0].copy()
+    first[0][index] = policy[0][index]
+    better = strategy_value(tree, response, policy) - strategy_value(tree, first, policy)
+    assert losses["cost"][at] == pytest.approx(better / 2, abs=1e-7)
+    assert better > 0
+
+
+def test_losses_are_columns_that_pandas_reads(threshold: Any) -> None:
+    frame = pd.DataFrame(threshold.losses())
+    assert frame["cost"].is_monotonic_decreasing
+    worst = frame.iloc[0]
+    assert worst["card"] != worst["best_card"]
+    assert (worst["probability"], worst["best_probability"]) == (1, 0)
+    assert worst["view"].startswith("hand ")
+    pd.testing.assert_frame_equal(pd.DataFrame(threshold.losses(3)), frame.head(3))
+    later = frame[frame["trick"] == 2]["view"]
+    assert later.str.contains("trick 1: led by").all()
+    assert set(frame["seat"]) == {"leader", "dealer"}
+
+
+def test_equilibrium_gives_nothing_away() -> None:
+    losses = exploitability("nash", DECK, details=True).losses()
+    assert losses["cost"].sum() < 1e-3
+    mixed = losses["probability"] < 0.99
+    assert losses["cost"][mixed].max() < 1e-4
+
+
+def test_details_need_the_public_tree() -> None:
+    with pytest.raises(ValueError, match="random by the rules 2x4-h2 has no losses to show"):
+        exploitability("random", DECK, details=True)
+    with pytest.raises(ValueError, match="no details: measure with details=True"):
+        exploitability("threshold", DECK).losses()
+
+
+def test_command_writes_the_losses(tmp_path: Path, whist: Any) -> None:
+    path = tmp_path / "losses.csv"
+    told = whist("exploitability", "threshold", "--rules", DECK, "--losses", str(path)).out
+    frame = pd.read_csv(path)
+    assert f"wrote {path}: {len(frame):,} situations" in told
+    assert frame["cost"].sum() == pytest.approx(0.134524, abs=1e-5)
