@@ -1,1 +1,1 @@
-"""Further algorithms of the literature as trainers, one file each: R-NaD, PSRO."""
+"""Further algorithms of the literature as trainers, one file each: R-NaD, PSRO, ESCHER."""
