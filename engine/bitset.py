@@ -33,7 +33,7 @@ if COMPILED:
     Intrinsic = tuple["Signature", Callable[..., ir.Value]]
     """Types of an operation's result and arguments, and a function that writes its LLVM IR."""
 
-    def _of_set(emit: Callable[[ir.IRBuilder, ir.Value], ir.Value]) -> Intrinsic:
+    def _of_set(emit: Callable[[Any, ir.Value], ir.Value]) -> Intrinsic:
         """A function from a set to an integer: an instruction or two of LLVM."""
 
         def generate(

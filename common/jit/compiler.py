@@ -8,9 +8,10 @@ functions, and all of an installation without source files.
 `NUMBA_DISABLE_JIT=1` runs everything as plain Python. A damaged or incompatible cache file is
 compiled anew. On a full or read-only disk nothing is cached, which is reported once.
 
-`common/jit/dispatch.py` links the functions of this package and uses numba internals. With a numba
-version that has other internals, or with `GERMAN_WHIST_PLAIN_JIT=1`, `numba.jit` compiles these
-functions too, with the same results and speed: only first uses take about twice as long.
+`common/jit/dispatch.py` links the functions of this package, and `pipeline.py` beside it makes
+numba do less for each; both use numba internals. With a numba version that has other internals, or
+with `GERMAN_WHIST_PLAIN_JIT=1`, `numba.jit` compiles these functions too, with the same results and
+speed: only first uses take about twice as long.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ Every other package within this one is an extension: its code depends on it and 
 _ROOT_PACKAGE = __name__.partition(".")[0]
 _MAX_FOLDERS = 6
 PLAIN_JIT = "GERMAN_WHIST_PLAIN_JIT"
+_LINKER = ("dispatch.py", "pipeline.py")
 
 _CODE_SETTINGS = (
     "OPT",
@@ -320,7 +322,8 @@ def _known_to_numba(options: dict[str, Any]) -> dict[str, Any]:
 def _linking_dispatcher() -> type[Compiled] | None:
     if not COMPILED or os.environ.get(PLAIN_JIT, "0") not in ("", "0"):
         return None
-    digest = hashlib.sha256(Path(__file__).with_name("dispatch.py").read_bytes()).hexdigest()[:16]
+    sources = [Path(__file__).with_name(name).read_bytes() for name in _LINKER]
+    digest = hashlib.sha256(b"".join(sources)).hexdigest()[:16]
     stem = "-".join(("linking", *_platform(), digest))
     success_mark, failure_mark = (
         _base_folder() / f"{stem}.{outcome}" for outcome in ("works", "fails")

@@ -7,64 +7,35 @@ a function that compiled code calls is an `_InternalDispatcher`: it stops at LLV
 function by function. The functions that Python calls link that IR, and optimise and compile it
 together, once. A function that both Python and compiled code call has both dispatchers.
 
-All this is for functions of this package, and uses internals of numba: `check` tests them.
+All this is for functions of this package, and uses internals of numba: `check` tests them. What
+only makes compilation faster is in `pipeline.py`.
 """
 
 from __future__ import annotations
 
-import gc
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite.binding import Linkage
-from numba.core import ir, types
+from numba.core import types
 from numba.core.codegen import CodeLibrary, JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import (
-    CompilerPass,
-    LoweringPass,
-    PassManager,
-    _pass_registry,
-    register_pass,
-)
-from numba.core.ir_utils import build_definitions
-from numba.core.lowering import Lower
+from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
-from numba.core.ssa import reconstruct_ssa
-from numba.core.typed_passes import (
-    AnnotateTypes,
-    NativeLowering,
-    NopythonRewrites,
-    PreLowerStripPhis,
-)
-from numba.core.untyped_passes import (
-    FindLiterallyCalls,
-    InlineClosureLikes,
-    IRProcessing,
-    LiteralPropagationSubPipelinePass,
-    LiteralUnroll,
-    MakeFunctionToJitFunction,
-    ReconstructSSA,
-    RewriteDynamicRaises,
-    WithLifting,
-)
 
 from ..typing import Array
+from .pipeline import Compiler, with_less_work
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
-    from numba.core.base import BaseContext
     from numba.core.compiler import CompileResult, StateDict
-    from numba.core.typing.templates import Signature, Template
+    from numba.core.typing.templates import Template
 
-    Signatures = Signature | tuple[types.Type, ...]
-    """Types of the arguments of a function, with or without that of its result."""
+    from .pipeline import Signatures
 
 
 class _BitcodeLibrary(JITCodeLibrary):
@@ -98,106 +69,6 @@ class _BitcodeLibrary(JITCodeLibrary):
         self._finalized = True
 
 
-class _Lower(Lower):
-    """Keep a variable that is assigned once as a value instead of in memory.
-
-    Numba does so within a block. In memory a named tuple is copied whole, with all fields of all
-    its arrays, whenever one of them is read: the thinker took three times as long to compile.
-    """
-
-    def delvar(self, name: str) -> None:
-        # Numba takes a reference back and clears the memory.
-        if self.context.enable_nrt:
-            super().delvar(name)
-
-    def lower_binop(self, resty: types.Type, expr: ir.Expr, op: object) -> object:
-        """As of numba for operands that are not constants, with types that are known already."""
-        if ir.UNDEFINED is not expr.static_lhs or ir.UNDEFINED is not expr.static_rhs:
-            return super().lower_binop(resty, expr, op)
-        context, builder = self.context, self.builder
-        inferred = self.fndesc.calltypes[expr]
-        operands = []
-        for operand, wanted in zip((expr.lhs, expr.rhs), inferred.args, strict=True):
-            value = self.loadvar(operand.name)
-            operands.append(context.cast(builder, value, self.typeof(operand.name), wanted))
-        # The operator is another than the inferred one in `x += 1` for numbers.
-        signature = context.typing_context.resolve_function_type(op, inferred.args, {})
-        operator = context.typing_context.resolve_value_type(op)
-        result = context.get_function(operator, signature)(builder, operands)
-        return context.cast(builder, result, inferred.return_type, resty)
-
-    def _find_singly_assigned_variable(self) -> None:
-        self._singly_assigned_vars, self._blk_local_varmap = set(), {}
-        if self.context.enable_nrt:
-            super()._find_singly_assigned_variable()
-        if self.generator_info:
-            return
-        lifetime = self.func_ir.variable_lifetime
-        used = defaultdict(set)
-        for label, names in lifetime.usedefs.usemap.items():
-            for name in names:
-                used[name].add(label)
-        assigned = defaultdict(list)
-        for label, block in self.blocks.items():
-            for statement in block.body:
-                if isinstance(statement, ir.Assign):
-                    assigned[statement.target.name].append(label)
-                elif isinstance(statement, ir.Del) and self.context.enable_nrt:
-                    used[statement.value].add(label)
-        dominators = lifetime.cfg.dominators()
-        for name, labels in assigned.items():
-            # Blocks are lowered in the order of their labels.
-            if (
-                len(labels) == 1
-                and all(labels[0] in dominators[use] and labels[0] <= use for use in used[name])
-                and not self._counts_references(name)
-            ):
-                self._singly_assigned_vars.add(name)
-
-    def _counts_references(self, name: str) -> bool:
-        # Memory is zero once its array is deleted, so that no path deletes an array twice.
-        model = self.context.data_model_manager[self.typeof(name)]
-        return self.context.enable_nrt and model.contains_nrt_meminfo()
-
-
-# Numba computes the lifetimes of all variables after each of the two passes below. Only lowering
-# reads them, before which they are computed again; generators need them earlier.
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _ReconstructSSA(ReconstructSSA):
-    _name = "ssa"
-
-    def run_pass(self, state: StateDict) -> bool:
-        if state.func_ir.is_generator:
-            return super().run_pass(state)
-        state.func_ir = reconstruct_ssa(state.func_ir)
-        self._patch_locals(state)
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        return True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _StripPhis(PreLowerStripPhis):
-    _name = "phis"
-
-    def run_pass(self, state: StateDict) -> bool:
-        if state.func_ir.is_generator:
-            return super().run_pass(state)
-        state.func_ir = self._strip_phi_nodes(state.func_ir)
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        return True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _Lowering(NativeLowering):
-    _name = "lowering"
-
-    @property
-    def lowering_class(self) -> type[Lower]:
-        return _Lower
-
-
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _StopAtBitcode(LoweringPass):
     """Stop the lowering that follows before machine code."""
@@ -214,59 +85,8 @@ class _StopAtBitcode(LoweringPass):
         return True
 
 
-_UNUSED_PASSES = (
-    IRProcessing,
-    WithLifting,
-    InlineClosureLikes,
-    MakeFunctionToJitFunction,
-    RewriteDynamicRaises,
-    FindLiterallyCalls,
-    LiteralUnroll,
-    LiteralPropagationSubPipelinePass,
-)
-"""Passes for closures, `with`, `raise` and literals, which no function of this package has, and one
-whose result the next pass computes anew. Each may rebuild the control flow and the lifetimes of all
-variables of a function. Expressions of whole arrays are rewritten only where functions allocate."""
-
-_REPLACED_PASSES = {
-    NativeLowering: _Lowering,
-    PreLowerStripPhis: _StripPhis,
-    ReconstructSSA: _ReconstructSSA,
-}
-
-
-class _Pipeline(PassManager):
-    """Passes without numba's events, timers and reports, which take longer than most passes."""
-
-    def run(self, state: StateDict) -> None:
-        for one, _ in self.passes:
-            instance = _pass_registry.get(one).pass_inst
-            instance.analysis = self._analysis
-            instance.run_pass(state)
-
-
-class _Compiler(CompilerBase):
-    _extra_passes: tuple[type[LoweringPass], ...] = ()
-
-    def define_pipelines(self) -> list[PassManager]:
-        pipeline = _Pipeline("nopython")
-        # Branches known from types and constants are pruned three times: once is enough without
-        # closures, after functions were inlined by their code.
-        passes: dict[type[CompilerPass], str] = {}
-        unused = _UNUSED_PASSES if self.state.flags.nrt else (*_UNUSED_PASSES, NopythonRewrites)
-        for one, name in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
-            if one not in unused:
-                passes.pop(one, None)
-                passes[_REPLACED_PASSES.get(one, one)] = name
-        pipeline.passes = list(passes.items())
-        for extra_pass in self._extra_passes:
-            pipeline.add_pass_after(extra_pass, AnnotateTypes)
-        pipeline.finalize()
-        return [pipeline]
-
-
-class _InternalCompiler(_Compiler):
-    _extra_passes = (_StopAtBitcode,)
+class _InternalCompiler(Compiler):
+    extra_passes = (_StopAtBitcode,)
 
 
 def _without_literal(argument: types.Type) -> types.Type:
@@ -328,68 +148,6 @@ class _InternalDispatcher(_Dispatcher):
         self.overloads[tuple(overload.signature.args)] = overload
 
 
-@contextmanager
-def _gc_disabled() -> Iterator[None]:
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-@contextmanager
-def _types_remembered(target: BaseContext) -> Iterator[None]:
-    """Infer the types of each kind of call once, and import numba's implementations once.
-
-    Numba infers the types of a call up to four times in each function, and imports all
-    implementations again for every function and every one that it looks up in vain.
-    """
-    typing = target.typing_context
-    if "refresh" in vars(target):
-        yield
-        return
-    # In numba's order: of several types that fit it takes the first.
-    typing.refresh()
-    target.refresh()
-    resolve = typing.resolve_function_type
-    known: dict[tuple[object, tuple[types.Type, ...]], Signature | None] = {}
-
-    def resolve_once(
-        function: object, args: tuple[types.Type, ...], kws: Mapping[str, types.Type]
-    ) -> Signature | None:
-        # Numba's own operations, such as "static_getitem", have values among their arguments.
-        if kws or isinstance(function, str):
-            return resolve(function, args, kws)
-        signature = known.get((function, args))
-        if signature is None:
-            signature = known[function, args] = resolve(function, args, kws)
-        return signature
-
-    def install_registered() -> None:
-        for registry in list(target._registries):
-            target.install_registry(registry)
-
-    typing.resolve_function_type, target.refresh = resolve_once, install_registered
-    try:
-        yield
-    finally:
-        del typing.resolve_function_type, target.refresh
-
-
-def _call_with_room(function: Callable[[Signatures], object], sig: Signatures) -> object:
-    """Call a function with half a megabyte of room for the frames of what it calls.
-
-    Python maps memory for frames by 16 KiB, and unmaps it on return: a call at the edge does both
-    each time, some 90,000 times in a compilation. A frame that may need much gets twice as much.
-    """
-    return function(sig)
-
-
-_call_with_room.__code__ = _call_with_room.__code__.replace(co_stacksize=1 << 15)
-
-
 class Compiled(_Dispatcher):
     """Dispatcher for calls from Python; compiled code gets its `_InternalDispatcher`."""
 
@@ -398,15 +156,15 @@ class Compiled(_Dispatcher):
         py_func: Callable[..., object],
         locals: dict[str, types.Type] | None = None,
         targetoptions: dict[str, Any] | None = None,
-        pipeline_class: type[CompilerBase] = _Compiler,
+        pipeline_class: type[CompilerBase] = Compiler,
         noinline: bool = False,
     ) -> None:
         super().__init__(py_func, locals, targetoptions, pipeline_class)
         self._noinline = noinline
 
     def compile(self, sig: Signatures) -> object:
-        with global_compiler_lock, _gc_disabled(), _types_remembered(self.targetctx):
-            return _call_with_room(super().compile, sig)
+        with global_compiler_lock:
+            return with_less_work(super().compile, self.targetctx, sig)
 
     @cached_property
     def _internal(self) -> _InternalDispatcher:

@@ -19,7 +19,7 @@ from german_whist.common.jit import compiler as compiled
 if not compiled.COMPILED or compiled._linking_dispatcher() is None:
     pytest.skip("functions are not linked here", allow_module_level=True)
 
-from german_whist.common.jit import dispatch  # it imports internals of numba
+from german_whist.common.jit import pipeline  # it imports internals of numba
 
 
 def _linked(noinline: bool = False, **options: Any) -> Any:
@@ -137,7 +137,7 @@ def test_calls_while_compiling_map_no_memory() -> None:
             call()
         return resource.getrusage(who).ru_minflt - before
 
-    room: Any = dispatch._call_with_room
+    room: Any = pipeline._call_with_room
     assert max(room(faults_of_calls, depth) for depth in range(500)) < 500
 
 
