@@ -22,6 +22,11 @@ RUNS = {
         "counting",
         (),
     ),
+    "cleanrl_ppo --opponent self": (
+        ["--rules", "2x5-h3", "--minutes", "0.001", "--games", "16", "--hands", "20"],
+        "counting",
+        (),
+    ),
     "history_gru": (["--minutes", "0.001", "--games", "16", "--hands", "20"], "threshold: ", ()),
     "language_model": (
         ["--rules", "small-last", "--costs", "flat-mc:8", "--hands", "2"],
