@@ -1,8 +1,7 @@
 # pyright: reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false, reportReturnType=false
-"""Numba's pipeline with less work: the same machine code in two thirds of the time.
+"""Numba's pipeline with less work, for code that does the same; `dispatch.py` links it.
 
-Every part of this file may go, and only compilation takes longer. `dispatch.py` links what it
-compiles.
+Each part of this file can be left out, and only compilation takes longer then.
 """
 
 from __future__ import annotations
@@ -22,14 +21,11 @@ from numba.core.compiler_machinery import (
     _pass_registry,
     register_pass,
 )
-from numba.core.ir_utils import build_definitions
 from numba.core.lowering import Lower
-from numba.core.ssa import reconstruct_ssa
 from numba.core.typed_passes import (
     AnnotateTypes,
     NativeLowering,
     NopythonRewrites,
-    PreLowerStripPhis,
 )
 from numba.core.untyped_passes import (
     FindLiterallyCalls,
@@ -38,7 +34,6 @@ from numba.core.untyped_passes import (
     LiteralPropagationSubPipelinePass,
     LiteralUnroll,
     MakeFunctionToJitFunction,
-    ReconstructSSA,
     RewriteDynamicRaises,
     WithLifting,
 )
@@ -114,35 +109,6 @@ class _Lower(Lower):
         return self.context.enable_nrt and model.contains_nrt_meminfo()
 
 
-# Numba computes the lifetimes of all variables after each of the two passes below. Only lowering
-# reads them, before which they are computed again; generators need them earlier.
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _ReconstructSSA(ReconstructSSA):
-    _name = "ssa"
-
-    def run_pass(self, state: StateDict) -> bool:
-        if state.func_ir.is_generator:
-            return super().run_pass(state)
-        state.func_ir = reconstruct_ssa(state.func_ir)
-        self._patch_locals(state)
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        return True
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _StripPhis(PreLowerStripPhis):
-    _name = "phis"
-
-    def run_pass(self, state: StateDict) -> bool:
-        if state.func_ir.is_generator:
-            return super().run_pass(state)
-        state.func_ir = self._strip_phi_nodes(state.func_ir)
-        state.func_ir._definitions = build_definitions(state.func_ir.blocks)
-        return True
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):
     _name = "lowering"
@@ -165,12 +131,6 @@ _UNUSED_PASSES = (
 """Passes for closures, `with`, `raise` and literals, which no function of this package has, and one
 whose result the next pass computes anew. Each may rebuild the control flow and the lifetimes of all
 variables of a function. Expressions of whole arrays are rewritten only where functions allocate."""
-
-_REPLACED_PASSES = {
-    NativeLowering: _Lowering,
-    PreLowerStripPhis: _StripPhis,
-    ReconstructSSA: _ReconstructSSA,
-}
 
 
 class _Pipeline(PassManager):
@@ -198,7 +158,7 @@ class Compiler(CompilerBase):
         for one, name in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
             if one not in unused:
                 passes.pop(one, None)
-                passes[_REPLACED_PASSES.get(one, one)] = name
+                passes[_Lowering if one is NativeLowering else one] = name
         pipeline.passes = list(passes.items())
         for extra_pass in self.extra_passes:
             pipeline.add_pass_after(extra_pass, AnnotateTypes)
@@ -256,21 +216,9 @@ def _types_remembered(target: BaseContext) -> Iterator[None]:
         del typing.resolve_function_type, target.refresh
 
 
-def _call_with_room(function: Callable[[Signatures], object], sig: Signatures) -> object:
-    """Call a function with half a megabyte of room for the frames of what it calls.
-
-    Python maps memory for frames by 16 KiB, and unmaps it on return: a call at the edge does both
-    each time, some 90,000 times in a compilation. A frame that may need much gets twice as much.
-    """
-    return function(sig)
-
-
-_call_with_room.__code__ = _call_with_room.__code__.replace(co_stacksize=1 << 15)
-
-
 def with_less_work(
     compile_signature: Callable[[Signatures], object], target: BaseContext, sig: Signatures
 ) -> object:
     """Compile for a signature with what is here besides the passes."""
     with _gc_disabled(), _types_remembered(target):
-        return _call_with_room(compile_signature, sig)
+        return compile_signature(sig)

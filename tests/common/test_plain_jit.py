@@ -47,7 +47,8 @@ print(suit_of(numpy.int64(14)), type(suit_of).__name__ == "_PlainDispatcher")
 NO_IMPORT = "import numba.core.codegen as at; del at.JITCodeLibrary\n"
 FAULTS = {
     "attribute": "import numba.core.compiler as at; del at.PassManager.add_pass_after\n",
-    "argument": "import numba.core.ssa as at\ndef wrong(): pass\nat.reconstruct_ssa = wrong\n",
+    "argument": "import numba.core.codegen as at\ndef wrong(): pass\n"
+    "at.JITCodeLibrary.get_defined_functions = wrong\n",
     "attributes of LLVM": "from llvmlite.binding import ValueRef\n"
     "ValueRef.add_function_attribute = lambda self, name: None\n",
 }
