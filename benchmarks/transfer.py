@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -209,18 +210,22 @@ def ranks(values: Sequence[float]) -> Array:
 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> Estimate:
-    """Spearman's correlation with a 95 % bootstrap interval over pairs."""
+    """Spearman's correlation with a 95 % bootstrap interval over pairs.
+
+    NaN where all values of one side are equal.
+    """
     pairs = np.column_stack([first, second]).astype(float)
     rng = np.random.default_rng(0)
     drawn = [_spearman(pairs[rng.integers(len(pairs), size=len(pairs))]) for _ in range(_RESAMPLES)]
-    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    found = [value for value in drawn if math.isfinite(value)]
+    low, high = np.quantile(found, [0.025, 0.975]) if found else (-1.0, 1.0)
     return Estimate(_spearman(pairs), float(low), float(high))
 
 
 def _spearman(pairs: Array) -> float:
     first, second = (ranks(column) - (len(pairs) + 1) / 2 for column in pairs.T)
     scale = float(np.sqrt((first @ first) * (second @ second)))
-    return float(first @ second) / scale if scale else float("nan")
+    return float(first @ second) / scale if scale else math.nan
 
 
 def figures(lines: Sequence[Line]) -> dict[str, dict[str, float]]:
@@ -245,6 +250,8 @@ def summary(lines: Sequence[Line]) -> str:
                 [values[name] for name in both], [others[name] for name in both]
             )
             text = f"{estimate.value:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"
+            if math.isnan(estimate.value):
+                text = "all equal"
             rows.append([first, second, str(len(both)), text])
     header = ["figure", "other figure", "configurations", "rank correlation"]
     return markdown_table(header, rows, right=(2, 3)) + "\n"

@@ -39,6 +39,12 @@ def test_rank_correlation_is_spearmans() -> None:
     assert estimate.value == pytest.approx(stats.spearmanr(first, second).statistic)
     assert estimate.low < estimate.value < estimate.high
     assert transfer.ranks([3.0, 1.0, 3.0]).tolist() == [2.5, 1.0, 2.5]
+    equal = [
+        {"configuration": name, "rules": "r", "figure": figure, "value": value}
+        for name, value in (("a", 1.0), ("b", 2.0), ("c", 3.0))
+        for figure, value in (("x", value), ("y", 0.5))
+    ]
+    assert "| x on r | y on r | 3 | all equal |" in transfer.summary(equal)
 
 
 @pytest.mark.usefixtures("no_tensorboard")
@@ -83,11 +89,10 @@ def test_interrupted_comparison_goes_on_and_is_drawn(
     assert {folder.name for folder in trained} == {"c"}
     text = (tmp_path / "summary.md").read_text(encoding="utf-8")
     found = transfer.figures(lines)
-    both = [
-        [*found[f"{figure} on {rules}"].values()]
-        for figure, rules in (("exploitability", "2x4-h2"), ("win rate", "classic"))
-    ]
+    both = [[*found[f"exploitability on {rules}"].values()] for rules in transfer.DECKS]
+    assert all(len({*values}) == 3 for values in both)
     correlation = stats.spearmanr(*both).statistic
-    assert f"| exploitability on 2x4-h2 | win rate on classic | 3 | {correlation:+.2f} [" in text
+    row = f"| exploitability on 2x4-h2 | exploitability on 2x5-h3 | 3 | {correlation:+.2f} ["
+    assert row in text
     assert (tmp_path / "transfer.svg").read_text(encoding="utf-8").count("<svg") == 1
     assert (tmp_path / "transfer.pdf").read_bytes().startswith(b"%PDF-")
