@@ -26,6 +26,7 @@ from german_whist.common.markup import markdown_table
 from german_whist.common.processor_time import processor_seconds
 from german_whist.evaluation.statistics import mean_of
 from german_whist.training.api import train_or_resume
+from german_whist.training.experiments.benchmark_statistics import estimate_text
 from german_whist.training.experiments.sweep import affordable_decisions
 from german_whist.training.presets import settings_from
 
@@ -136,8 +137,7 @@ def summary(lines: Sequence[dict[str, Any]]) -> str:
             values = [
                 line[figure] for line in lines if (line["which"], line["rules"]) == (which, rules)
             ]
-            mean = mean_of(values)
-            cells.append(f"{mean.value:.4f} [{mean.low:.4f}, {mean.high:.4f}]")
+            cells.append(estimate_text(mean_of(values)))
         rows.append([rules, figure, *cells])
     return markdown_table(["rules", "figure", FILE, TRAINER], rows, right=(2, 3)) + "\n"
 
