@@ -41,13 +41,13 @@ def run() -> list[Row]:
 def _synchronised(work: Any) -> Any:
     from numba import cuda
 
-    def synchronised() -> float:
+    def synchronized() -> float:
         count = work()
         cuda.synchronize()
         return count
 
-    synchronised()  # compiles
-    return synchronised
+    synchronized()  # compiles
+    return synchronized
 
 
 def _random_play() -> Row:

@@ -203,7 +203,7 @@ def _minimum_length(info: inspect.CollectionType) -> str:
 
 
 def short_repr(value: object) -> str:
-    """A value as an error quotes it: shortened, with containers only summarised."""
+    """A value as an error quotes it: shortened, with containers only summarized."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, (list, tuple)):

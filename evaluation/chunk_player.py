@@ -49,7 +49,7 @@ Opponents = tuple[Agent, Agent]
 """Two agents that play each other, agent one first."""
 OpponentsByHalf = tuple[Opponents, Opponents]
 """The two agents of each half. They may be the same objects; one that keeps state
-in spite of `reset` then knows in the second half what it learnt in the first."""
+in spite of `reset` then knows in the second half what it learned in the first."""
 
 # Action of an agent that raised an error.
 _RAISED = -(1 << 40)

@@ -196,7 +196,7 @@ def _pair_variance(probability: float, shape: tuple[int, ...]) -> float:
 def win_rate_error(win_rate: float, error: float, pairs: int, games: int) -> float:
     """The standard error of a win rate, with the correlation of a pair's games shrunk towards none.
 
-    Where the games of nearly all pairs cancelled, the pairs that differed are too few to tell how
+    Where the games of nearly all pairs canceled, the pairs that differed are too few to tell how
     many do: their variance is averaged with that of independent games, which weighs as much as
     `_PRIOR_PAIRS` pairs. Among hundreds of pairs that differ this changes nothing that is printed.
     """

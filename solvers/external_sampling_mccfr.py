@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false
-"""Monte Carlo counterfactual regret minimisation (MCCFR) in a table, with external sampling.
+"""Monte Carlo counterfactual regret minimization (MCCFR) in a table, with external sampling.
 
 Zinkevich, Johanson, Bowling and Piccione 2007, "Regret minimization in games with incomplete
 information": play each information set in proportion to the positive part of its regrets (regret
@@ -52,7 +52,7 @@ class MCCFRState(NamedTuple):
     regrets: np.ndarray
     """Cumulative regrets, one cell for each card of each information set."""
     strategy_sum: np.ndarray
-    """Cumulative strategy in the same cells; normalised, it is the average strategy."""
+    """Cumulative strategy in the same cells; normalized, it is the average strategy."""
     games: np.ndarray
     results: np.ndarray
     views: np.ndarray

@@ -264,7 +264,7 @@ def public_tree(rules: Rules) -> PublicTree:
             _expand(deck, tricks, first, after)
             tricks = after
     if total > MAX_CELLS:
-        raise _too_large(rules, f"{total:,} numbers would have to be learnt")
+        raise _too_large(rules, f"{total:,} numbers would have to be learned")
     return PublicTree(rules, deck, blocks, children, sets)
 
 

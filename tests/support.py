@@ -440,7 +440,7 @@ def plain_suit_order(rules: ReferenceRules, view: Mapping[str, Any]) -> list[int
 
 
 def shown(card: int, order: Sequence[int]) -> int:
-    """A card, or an action that is none, with its suit relabelled."""
+    """A card, or an action that is none, with its suit relabeled."""
     return card if card >= TAKE_HIDDEN else 13 * list(order).index(card // 13) + card % 13
 
 

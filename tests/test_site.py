@@ -20,7 +20,7 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture(scope="module")
 def site() -> ModuleType:
-    """The program that makes the site, with its neighbours to be imported."""
+    """The program that makes the site, with its neighbors to be imported."""
     scripts = ROOT / "docs" / "scripts"
     sys.path.insert(0, str(scripts))
     spec = importlib.util.spec_from_file_location("build_site", scripts / "build_site.py")

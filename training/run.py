@@ -145,7 +145,7 @@ class Run(TrainingRun):
                 128 + (self._signals.received or signal.SIGINT),
             ) from None
         except (CallbackFailed, AgentFault):
-            # What was learnt before stays.
+            # What was learned before stays.
             self.save_state()
             raise
         finally:

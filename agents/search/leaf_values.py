@@ -93,7 +93,7 @@ def ending_value_for_seat(
 
 @inline_ir
 def _distinct(cards: np.uint64, others: np.uint64) -> np.uint64:
-    """The lowest of neighbouring cards: no card of `others` lies between them."""
+    """The lowest of neighboring cards: no card of `others` lies between them."""
     distinct, below = NO_CARDS, -1
     while cards:
         card = lowest(cards)
@@ -183,7 +183,7 @@ def indifferent_reply(
 ) -> int:
     """A reply in one of the last two tricks for the stock where all have one value, else -1.
 
-    In the last trick but one: if all replies are neighbours. In the last one: if the hand is won,
+    In the last trick but one: if all replies are neighbors. In the last one: if the hand is won,
     or lost, after each; `trials` has space for a game.
     """
     game = row(games, 0)

@@ -3,7 +3,7 @@
 A best response (`responder`) queries them in determinizations, with a view of the opponent's seat
 alone. Rule-based agents and greedy networks give one card; an error rate is spread over all legal
 cards, so that no determinization has probability 0. A search has no probabilities of its own: it
-is modelled by a similar agent, as `OPPONENT_MODELS` says, or by a network trained to imitate it.
+is modeled by a similar agent, as `OPPONENT_MODELS` says, or by a network trained to imitate it.
 """
 
 from __future__ import annotations

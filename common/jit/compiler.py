@@ -431,7 +431,7 @@ def forceinline(function: Function) -> Function:
 def inline_ir(function: Function) -> Function:
     """Inline a function at the level of numba's IR (`inline="always"`).
 
-    Every compiled function is optimised once more within each of its callers, so a chain of them
+    Every compiled function is optimized once more within each of its callers, so a chain of them
     above a large one multiplies compilation time.
     """
     return _compiled(function, inline="always")

@@ -1,10 +1,10 @@
 # pyright: reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false, reportReturnType=false
-"""Linking of compiled functions: one pass of optimisation and code generation per entry point.
+"""Linking of compiled functions: one pass of optimization and code generation per entry point.
 
-Numba generates machine code, two wrappers and an optimised module for every function, also for
-those that only compiled functions call, and optimises each again within each of its callers. Here
-a function that compiled code calls is an `_InternalDispatcher`: it stops at LLVM IR, optimised
-function by function. The functions that Python calls link that IR, and optimise and compile it
+Numba generates machine code, two wrappers and an optimized module for every function, also for
+those that only compiled functions call, and optimizes each again within each of its callers. Here
+a function that compiled code calls is an `_InternalDispatcher`: it stops at LLVM IR, optimized
+function by function. The functions that Python calls link that IR, and optimize and compile it
 together, once. A function that both Python and compiled code call has both dispatchers.
 
 All this is for functions of this package, and uses internals of numba: `check` tests them. What

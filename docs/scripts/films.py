@@ -34,7 +34,7 @@ PICTURES = ROOT / "docs" / "pictures"
 RUN = ROOT / "build" / "films" / "quick"
 AGAINST = ("threshold", "flat-mc:16", "random-exact")
 # A ground of their own, so that the curves can be read in both themes.
-GROUND, INK, COLOURS = "#f7f8fa", "#1f2430", ("#b4531b", "#2c6a9b", "#5a7d2a")
+GROUND, INK, COLORS = "#f7f8fa", "#1f2430", ("#b4531b", "#2c6a9b", "#5a7d2a")
 
 
 def trained() -> None:
@@ -75,8 +75,8 @@ def film_of(points: dict[str, list[tuple[float, float]]], path: Path) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     lines = [
-        axes.plot([], [], color=colour, linewidth=2, label=f"against {name}")[0]
-        for name, colour in zip(AGAINST, COLOURS, strict=True)
+        axes.plot([], [], color=color, linewidth=2, label=f"against {name}")[0]
+        for name, color in zip(AGAINST, COLORS, strict=True)
     ]
     axes.legend(loc="lower right", frameon=False, fontsize=9)
     most = max(map(len, points.values()))
@@ -108,7 +108,7 @@ def learning() -> None:
 
 
 def write_picture(picture: Image.Image, name: str) -> None:
-    """Write a picture in few colours."""
+    """Write a picture in few colors."""
     picture.quantize(128, dither=Image.Dither.NONE).save(PICTURES / name, optimize=True)
 
 

@@ -203,7 +203,7 @@ Only rule sets with an exchange (`humbug`) have the groups below. Their state ha
 
 
 def _spec_table(spec: ObservationSpec, start: int = 0) -> str:
-    """Groups of a specification from an index on; neighbours of the same kind share a row."""
+    """Groups of a specification from an index on; neighbors of the same kind share a row."""
     rows: list[list[str]] = []
     groups = [group for group in spec.groups if group.start >= start]
     for (name, size), row in groupby(groups, _name_and_size):

@@ -72,7 +72,7 @@ READ_NS = 3
 
 
 def actions_text(actions: Iterable[int], options: Options) -> str:
-    """Actions as errors name them: with their cards, unless suits are relabelled."""
+    """Actions as errors name them: with their cards, unless suits are relabeled."""
     if options.suit_order == "trump-first":
         return ", ".join(str(action) for action in actions)
     return ", ".join(action_text(action) for action in actions)

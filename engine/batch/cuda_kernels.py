@@ -81,9 +81,9 @@ THREADS_OF_BLOCK = 64
 def step_block(size: int, actions: int) -> Kernel:
     """Kernel of `step_all`, for observations of `size` places and masks of `actions`.
 
-    If each thread wrote the row of its own game, neighbouring threads would write bytes that lie
+    If each thread wrote the row of its own game, neighboring threads would write bytes that lie
     far apart, each in a transaction of its own. So they write to the shared memory of their block,
-    and then copy its rows together, neighbouring threads neighbouring bytes.
+    and then copy its rows together, neighboring threads neighboring bytes.
     """
 
     @kernel

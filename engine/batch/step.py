@@ -115,7 +115,7 @@ def _write_history(
 def encode_observation(
     config: Record, game: Record, seat: int, workspace: Record, observation: np.ndarray
 ) -> np.uint64:
-    """Write a seat's observation; returns its legal actions, relabelled.
+    """Write a seat's observation; returns its legal actions, relabeled.
 
     `observation` is a vector, or the rows of a history. The workspace receives the order of suits.
     """

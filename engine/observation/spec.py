@@ -234,7 +234,7 @@ _LAID_AWAY = EXCHANGE_SPEC.group("laid_away").start
 
 @jit
 def write_mask(out: np.ndarray, shown: np.uint64) -> None:
-    """Write a set of relabelled actions as zeros and ones."""
+    """Write a set of relabeled actions as zeros and ones."""
     write_bits(out, 0, shown, N_CARDS)
     for index in range(N_CARDS, len(out)):
         out[index] = np.int8((shown >> np.uint64(index)) & ONE)
@@ -323,7 +323,7 @@ def encode(rules: Record, view: Record, order: np.ndarray, out: np.ndarray) -> N
 def encode_view(
     rules: Record, view: Record, trumps_first: bool, order: np.ndarray, out: np.ndarray
 ) -> np.uint64:
-    """Write the observation of a view; returns its legal actions, relabelled.
+    """Write the observation of a view; returns its legal actions, relabeled.
 
     `order` receives the order of suits.
     """

@@ -1,5 +1,5 @@
 # pyright: reportArgumentType=false, reportReturnType=false
-"""Orders of suits in an observation, and cards and actions relabelled by them.
+"""Orders of suits in an observation, and cards and actions relabeled by them.
 
 `trump-first` shows trumps first, then the other suits by the player's cards, so that situations
 that differ only by the names of suits look the same. The network's action is translated back.
@@ -84,7 +84,7 @@ def relabel(cards: np.uint64, order: np.ndarray) -> np.uint64:
 
 @jit
 def real_action(action: int, order: np.ndarray) -> int:
-    """Action for one chosen among relabelled suits."""
+    """Action for one chosen among relabeled suits."""
     if not 0 <= action < TAKE_HIDDEN:
         return action
     place = suit_of(action)

@@ -49,7 +49,7 @@ def _text(image: Image.Image, draw: ImageDraw.ImageDraw, text: Text) -> None:
             text.fill, (*corner, corner[0] + letters.width, corner[1] + letters.height), letters
         )
         return
-    # Pillow's font has one weight; an outline in the same colour makes it bold.
+    # Pillow's font has one weight; an outline in the same color makes it bold.
     draw.text(
         at,
         text.text,

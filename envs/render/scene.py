@@ -140,8 +140,8 @@ def _captions(items: list[Item], view: View, names: tuple[str, str]) -> None:
         if to_move:
             corners = ((0, -8), (12, 0), (0, 8))
             items.append(Shape(tuple((_MARGIN + a, y + b) for a, b in corners), GOLD))
-        colour = GOLD if to_move else INK
-        items.append(Text(_MARGIN + 20, y, name, 19, colour, anchor="start", bold=True))
+        color = GOLD if to_move else INK
+        items.append(Text(_MARGIN + 20, y, name, 19, color, anchor="start", bold=True))
         if to_move:
             prompts = {"lead": "to lead", "follow": "to follow", "choose": "to choose a card"}
             prompts["exchange"] = "to keep the hand or take a blind one"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...engine.cards import RANKS, Card
-from .suits import COLOURS, SHAPES, Outline, Point
+from .suits import COLORS, SHAPES, Outline, Point
 
 CARD_WIDTH, CARD_HEIGHT = 92.0, 130.0
 
@@ -108,11 +108,11 @@ _PIPS: dict[int, list[tuple[float, float]]] = {
 def draw_suit(
     items: list[Item], suit: int, x: float, y: float, size: float, *, turned: bool = False
 ) -> None:
-    """Add the symbol of a suit, centred at `(x, y)`."""
+    """Add the symbol of a suit, centered at `(x, y)`."""
     sign = -1 if turned else 1
     for outline in SHAPES[suit]:
         points = tuple((x + sign * size * px, y + sign * size * py) for px, py in outline)
-        items.append(Shape(points, COLOURS[suit]))
+        items.append(Shape(points, COLORS[suit]))
 
 
 def _card_box(x: float, y: float, fill: str | None, line: str, line_width: float = 1) -> Box:
@@ -121,14 +121,14 @@ def _card_box(x: float, y: float, fill: str | None, line: str, line_width: float
 
 def draw_card(items: list[Item], card: Card, x: float, y: float) -> None:
     """Add a card, face up, with its upper left corner at `(x, y)`."""
-    colour = COLOURS[card.suit]
+    color = COLORS[card.suit]
     items.append(_card_box(x, y, CREAM, "#55606b"))
     rank = "10" if RANKS[card.rank] == "T" else RANKS[card.rank]
     size = 19.0 if len(rank) == 1 else 16.0
-    items.append(Text(x + 13, y + 16, rank, size, colour, bold=True))
+    items.append(Text(x + 13, y + 16, rank, size, color, bold=True))
     draw_suit(items, card.suit, x + 13, y + 35, 13)
     far_x, far_y = x + CARD_WIDTH - 13, y + CARD_HEIGHT - 16
-    items.append(Text(far_x, far_y, rank, size, colour, bold=True, turned=True))
+    items.append(Text(far_x, far_y, rank, size, color, bold=True, turned=True))
     draw_suit(items, card.suit, x + CARD_WIDTH - 13, y + CARD_HEIGHT - 35, 13, turned=True)
     middle_x, middle_y = x + CARD_WIDTH / 2, y + CARD_HEIGHT / 2
     pips = card.rank + 2
@@ -140,8 +140,8 @@ def draw_card(items: list[Item], card: Card, x: float, y: float) -> None:
         draw_suit(items, card.suit, middle_x, middle_y, 44)
     else:
         size = CARD_WIDTH - 52, CARD_HEIGHT - 36
-        items.append(Box(x + 26, y + 18, *size, radius=4, fill="#f4ead2", line=colour))
-        items.append(Text(middle_x, middle_y - 15, rank, 38, colour, bold=True))
+        items.append(Box(x + 26, y + 18, *size, radius=4, fill="#f4ead2", line=color))
+        items.append(Text(middle_x, middle_y - 15, rank, 38, color, bold=True))
         draw_suit(items, card.suit, middle_x, middle_y + 22, 26)
 
 
@@ -151,9 +151,9 @@ def draw_back(items: list[Item], x: float, y: float) -> None:
     inner = CARD_WIDTH - 12, CARD_HEIGHT - 12
     items.append(Box(x + 6, y + 6, *inner, radius=5, fill=None, line=_BACK_LINE, line_width=1.5))
     middle_x, middle_y = x + CARD_WIDTH / 2, y + CARD_HEIGHT / 2
-    for size, colour in ((30.0, _BACK_LINE), (24.0, _BACK)):
+    for size, color in ((30.0, _BACK_LINE), (24.0, _BACK)):
         corners = ((0, -size), (size * 0.7, 0), (0, size), (-size * 0.7, 0))
-        items.append(Shape(tuple((middle_x + a, middle_y + b) for a, b in corners), colour))
+        items.append(Shape(tuple((middle_x + a, middle_y + b) for a, b in corners), color))
 
 
 # -- what lies on a table

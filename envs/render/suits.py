@@ -65,4 +65,4 @@ def _club() -> list[Outline]:
 
 
 SHAPES: tuple[list[Outline], ...] = (_club(), [_diamond()], [_heart()], [_spade(), _stem(0.1)])
-COLOURS = ("#1b1d22", "#c8202f", "#c8202f", "#1b1d22")
+COLORS = ("#1b1d22", "#c8202f", "#c8202f", "#1b1d22")

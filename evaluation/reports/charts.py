@@ -145,7 +145,7 @@ def line_of(number: int) -> str:
 
 
 def keys(names: Sequence[str]) -> str:
-    """An HTML legend of a chart's colours."""
+    """An HTML legend of a chart's colors."""
     return " ".join(
         f'<span class="key" style="background:var(--{line_of(number)})"></span>{html_text(name)}'
         for number, name in enumerate(names)
@@ -203,7 +203,7 @@ class Drawing:
         self._parts.append(f'<{shape} points="{coordinates}" class="{kind}"/>')
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
-        """Add text; `y` is its vertical centre."""
+        """Add text; `y` is its vertical center."""
         self._parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" dy="0.35em" text-anchor="{anchor}" '
             f'class="{kind}">{html_text(text)}</text>'

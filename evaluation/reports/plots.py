@@ -82,7 +82,7 @@ def win_rates(result: Result) -> str:
 
 
 def heat_map(result: Result, agents: Sequence[str]) -> str:
-    """The cross table, coloured by the row's win rate against the column's."""
+    """The cross table, colored by the row's win rate against the column's."""
     name_width = max(map(len, agents)) * _CHARACTER
     edge, cell, height, top = name_width + 16, max(64.0, name_width + 6), 36, 30
     n = len(agents)

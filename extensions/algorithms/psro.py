@@ -123,7 +123,7 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
     learning_rate_end: Annotated[
         NonNegative, doc("Learning rate at its end; linear in between.")
     ] = 0.0
-    gae_lambda: Annotated[Fraction, doc("λ of generalised advantage estimation (GAE).")] = 0.6
+    gae_lambda: Annotated[Fraction, doc("λ of generalized advantage estimation (GAE).")] = 0.6
     clip_range: Annotated[Positive, doc("Clipping range of the probability ratio (PPO's ε).")] = 0.2
     max_grad_norm: Annotated[
         Positive, doc("Maximum norm of the gradient; larger ones are scaled down.")

@@ -134,7 +134,7 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.learning_rate and not self.learning_rate_end:
-            raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learnt")
+            raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learned")
         _ = self.collection
 
     @cached_property

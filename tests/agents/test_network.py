@@ -64,7 +64,7 @@ def test_it_plays_what_plain_numpy_computes(path: Path) -> None:
     agent = NetworkAgent("classic", path, "sample")
     probs = agent.probabilities(views)
     for index in range(len(views)):
-        # Suits are relabelled, so compare the values and not their places.
+        # Suits are relabeled, so compare the values and not their places.
         played = np.sort(probs[index][probs[index] > 0])
         expected = np.sort(plain_probabilities(observations[index], logits[index]))
         assert played == pytest.approx(expected, rel=1e-4)

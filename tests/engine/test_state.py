@@ -83,7 +83,7 @@ def expected(game: Game) -> dict[str, list[int]]:
     return groups
 
 
-def relabelled(group: list[int], order: list[int]) -> list[int]:
+def relabeled(group: list[int], order: list[int]) -> list[int]:
     if len(group) % 52:
         return group
     shown = np.array(group).reshape(-1, 4, 13)[:, order]
@@ -97,7 +97,7 @@ def check(env: Any, state: Any, order: list[int]) -> None:
     assert state in env.state_space
     groups["trumps"] = [*(groups["trumps"][suit] for suit in order), groups["trumps"][4]]
     for name, group in groups.items():
-        assert state[suit_order.slice(name)].tolist() == relabelled(group, order), name
+        assert state[suit_order.slice(name)].tolist() == relabeled(group, order), name
 
 
 @pytest.mark.parametrize("suit_order", ["raw", "trump-first"])
@@ -161,7 +161,7 @@ def test_environments_give_equal_states(rules: str, suit_order: str) -> None:
         game, view = single._batch.batch.game(), single.view()
         order = network_inputs(view, suit_order=suit_order).orders[0].tolist()
         own = state_spec_of(game.rules).slice("hand_mover")
-        assert info["state"][own].tolist() == relabelled(members(view.hand), order)
+        assert info["state"][own].tolist() == relabeled(members(view.hand), order)
         assert info["state"] in single.state_space
         info = single.step(int(info["action_mask"].argmax()))[4]
 

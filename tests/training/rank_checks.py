@@ -25,7 +25,7 @@ from german_whist.training.algorithms.settings import MMDSettings
 from german_whist.training.distributed import Ranks, current_ranks
 from german_whist.training.run_state import digest_of
 
-# One minibatch holds a whole iteration, and advantages are not normalised: then the mean over two
+# One minibatch holds a whole iteration, and advantages are not normalized: then the mean over two
 # equal parts is what one process learns.
 SETTINGS = MMDSettings(
     n_envs=48, hidden_sizes=(16,), rules="quick", batch_size=100_000, max_grad_norm=100.0

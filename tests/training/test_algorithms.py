@@ -75,7 +75,7 @@ THREE_ITERATIONS = {
 
 
 class Iterations(Callback):
-    """Ends a run after three iterations that learnt."""
+    """Ends a run after three iterations that learned."""
 
     def __init__(self) -> None:
         self.metrics: list[Mapping[str, float]] = []

@@ -1,7 +1,7 @@
 """One iteration of PPO and MMD, number by number beside second ones written from the formulas.
 
-What was played is taken from the trainer's buffers; what is learnt from it is computed here with
-NumPy alone: advantages of each seat, their normalisation, the clipped loss with entropy, KL penalty
+What was played is taken from the trainer's buffers; what is learned from it is computed here with
+NumPy alone: advantages of each seat, their normalization, the clipped loss with entropy, KL penalty
 and critic (for MMD the two divergences), its gradient by hand, clipping of the gradient, Adam, the
 EMA, and the schedules.
 """
@@ -34,7 +34,7 @@ from german_whist.training.rollout.networks import weights_of
 Rows = dict[str, Array]
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2, "counts": "all"}
-# All four tricks may be won, and rewards are learnt from in units of four tenths of the most.
+# All four tricks may be won, and rewards are learned from in units of four tenths of the most.
 UNIT = 0.4 * 4
 SETTINGS: dict[str, Any] = {
     "rules": TINY,
@@ -162,7 +162,7 @@ class PlainPPO:
 class PlainMMD(PlainPPO):
     """Sokota et al. 2023, section 4: E[A] - alpha KL(policy, magnet) - KL(policy, old) / eta.
 
-    The magnet is the uniform policy. Advantages are in units of reward: not normalised.
+    The magnet is the uniform policy. Advantages are in units of reward: not normalized.
     """
 
     def reference(self, rows: Rows) -> Array:

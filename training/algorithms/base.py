@@ -82,8 +82,8 @@ class Trainer(ABC):
         """Train for one iteration, increase `decisions` and `hands`, and return metrics.
 
         One that was cut short by the budget or a callback returns none: they would be of the first
-        decisions of hands, and curves would end in a spike. So does one that learnt nothing. NaN or
-        infinity in a metric ends the run, and so does an `ArithmeticError`.
+        decisions of hands, and curves would end in a spike. So does one that learned nothing. NaN
+        or infinity in a metric ends the run, and so does an `ArithmeticError`.
         """
 
     @abstractmethod

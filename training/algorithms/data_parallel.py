@@ -1,7 +1,7 @@
 """Data-parallel training: a trainer in each of the processes that `torchrun` starts.
 
 Each rank has the same weights, and its share of the games, of every minibatch and of the budget.
-The trainer averages gradients over the ranks (`Ranks.average_gradients`) and normalises advantages
+The trainer averages gradients over the ranks (`Ranks.average_gradients`) and normalizes advantages
 by itself. The first rank calls its `DataParallel` as any trainer; the others make the same calls
 (`follow`).
 """

@@ -9,7 +9,7 @@ arXiv:2206.05825. Each iteration moves the policy π towards the maximum of
 by gradient steps. The magnet is the uniform policy, so that the first penalty is the entropy bonus
 up to a constant, and the temperature α is `ent_coef`; η is `step_size`. In self-play the last
 policy approaches a quantal response equilibrium, and with α falling, an equilibrium. Unlike PPO's,
-advantages are not normalised: α and η are in units of rewards divided by `reward_scale`.
+advantages are not normalized: α and η are in units of rewards divided by `reward_scale`.
 Collection, critic and EMA are those of PPO.
 """
 

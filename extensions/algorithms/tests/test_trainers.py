@@ -90,7 +90,7 @@ class Interrupting(Callback):
 
 
 class Iterations(Callback):
-    """Ends a run after three iterations that learnt."""
+    """Ends a run after three iterations that learned."""
 
     def __init__(self) -> None:
         self.metrics: list[Mapping[str, float]] = []
@@ -267,7 +267,7 @@ def test_no_setting_is_without_effect(trainer: str) -> None:
 
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "r_nad": [
-        ({"learning_rate": 0, "learning_rate_end": 0}, "are 0: nothing is learnt"),
+        ({"learning_rate": 0, "learning_rate_end": 0}, "are 0: nothing is learned"),
         ({"eta": 0}, "eta is 0.0: it has to be"),
         ({"n_envs": 1}, "n_envs is 1: it has to be"),
         ({"network_options": {"a": 1}}, "network_options are those of a custom network"),

@@ -248,7 +248,7 @@ def test_all_networks_learn_from_hands_with_search_targets(tmp_path: Path) -> No
     for kind, layers in (("value", read_value_network), ("belief", read_belief_network)):
         before = layers(CLASSIC_WEIGHTS.parent / kind, CLASSIC).weights
         after = layers(tmp_path / "round" / kind, CLASSIC).weights
-        # It has learnt on, from what the package has.
+        # It has learned on, from what the package has.
         assert 0 < np.abs(after - before).max() < 0.01
     n_lines = len(lines)
     run_expert_iteration(tmp_path / "round", load_recipe("round", words), lines.append)

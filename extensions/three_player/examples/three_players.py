@@ -19,7 +19,7 @@ from german_whist.three_player.agents import estimate_payoff
 from german_whist.three_player.game import ThreeView
 
 
-def relabelling(trump: int) -> Any:
+def relabeling(trump: int) -> Any:
     """Index of each feature of an observation after trumps and clubs are exchanged."""
     order, indices = np.arange(4), np.arange(observation.THREE_SPEC.size)
     order[[0, trump]] = order[[trump, 0]]
@@ -30,15 +30,15 @@ def relabelling(trump: int) -> Any:
     return indices
 
 
-RELABELLINGS = [relabelling(trump) for trump in range(4)]  # the first 52 are ids of cards
+RELABELINGS = [relabeling(trump) for trump in range(4)]  # the first 52 are ids of cards
 
 
 class TrumpsFirst(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """The game with its suits relabelled, in observations, masks and actions."""
+    """The game with its suits relabeled, in observations, masks and actions."""
 
     def reset(self, **options: Any) -> Any:
         obs, info = self.env.reset(**options)
-        self.indices = RELABELLINGS[obs[observation.THREE_SPEC.slice("trumps")].argmax()]
+        self.indices = RELABELINGS[obs[observation.THREE_SPEC.slice("trumps")].argmax()]
         return obs[self.indices], info
 
     def step(self, action: Any) -> Any:
@@ -76,7 +76,7 @@ def main() -> None:
     ).learn(args.steps, log_interval=20)
 
     def learned(view: ThreeView, _: Any) -> int:
-        indices = RELABELLINGS[view.trump]
+        indices = RELABELINGS[view.trump]
         obs = observation.observation_for_three(view)[indices]
         mask = observation.mask_for_three(view)[indices[:52]]
         return int(indices[int(model.predict(obs, None, None, True, mask)[0])])
