@@ -6,15 +6,19 @@ Of the thorough tests: `make thorough`.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from support import CHROMIUM
 
 ROOT = Path(__file__).resolve().parent.parent
+AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 pytestmark = pytest.mark.thorough
 
 
@@ -44,7 +48,7 @@ def built(site: ModuleType, tmp_path_factory) -> Path:
 
 def test_site_keeps_option_dashes_and_searches_offline(built: Path) -> None:
     commands = built / "reference" / "commands.html"
-    assert "with --match (default" in commands.read_text(encoding="utf-8")
+    assert "with --match);" in commands.read_text(encoding="utf-8")
     page = (built / "search.html").read_text(encoding="utf-8")
     assert 'src="searchindex.js"' in page
     assert (built / "searchindex.js").read_text(encoding="utf-8").startswith("Search.setIndex(")
@@ -61,27 +65,96 @@ SHOWN = (
 )
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="make browser brings it")
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-def test_pages_are_whole_and_fetch_nothing(width: int, theme: str, built: Path) -> None:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("make browser brings it")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
-        said: list[str] = []
-        page.on("console", lambda each: said.append(each.text))
-        page.on("pageerror", lambda each: said.append(str(each)))
-        page.on(
-            "request",
-            lambda each: None if each.url.startswith(("file:", "data:")) else said.append(each.url),
-        )
-        for name in SHOWN:
-            page.goto((built / f"{name}.html").as_uri())
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-            assert page.evaluate("[...document.images].every(each => each.naturalWidth)"), name
-        assert not said
-        browser.close()
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_pages_are_whole_and_fetch_nothing(
+    width: int, theme: str, built: Path, browser: Any
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+    said: list[str] = []
+    page.on("console", lambda each: said.append(each.text))
+    page.on("pageerror", lambda each: said.append(str(each)))
+    page.on(
+        "request",
+        lambda each: None if each.url.startswith(("file:", "data:")) else said.append(each.url),
+    )
+    for name in SHOWN:
+        page.goto((built / f"{name}.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert page.evaluate("[...document.images].every(each => each.naturalWidth)"), name
+    assert not said
+    page.close()
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="make browser brings axe-core")
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing_on_the_pages(width: int, theme: str, built: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+    found: dict[str, list[str]] = {}
+    for name in SHOWN:
+        page.goto((built / f"{name}.html").as_uri())
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        violations = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        found[name] = [each["id"] for each in violations["violations"]]
+    assert found == {name: [] for name in SHOWN}
+    page.close()
+
+
+def results_of_search(browser: Any, built: Path, query: str) -> list[str]:
+    page = browser.new_page()
+    page.goto(f"{(built / 'search.html').as_uri()}?q={query.replace(' ', '+')}")
+    page.wait_for_function("!document.querySelector('#search-progress')?.textContent")
+    page.wait_for_selector("#search-results li a")
+    links = page.eval_on_selector_all(
+        "#search-results li a", "links => links.map(link => link.getAttribute('href'))"
+    )
+    page.close()
+    return [link.partition("?")[0].partition("#")[0] for link in links]
+
+
+GUIDES = ("guide/", "interop/", "index.html", "extensions/")
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("hint", "extensions/table/guide.html"),
+        ("take back", "extensions/table/guide.html"),
+        ("compare two checkpoints", "guide/evaluate.html"),
+        ("opponent pool", "guide/vectors.html"),
+        ("behavior", "guide/"),
+    ],
+)
+def test_search_lists_guides_before_the_reference(
+    query: str, wanted: str, built: Path, browser: Any
+) -> None:
+    if wanted.startswith("extensions/") and not (built / wanted).exists():
+        pytest.skip(f"{wanted} is of an extension that is not here")
+    found = results_of_search(browser, built, query)
+    leading = list(itertools.takewhile(lambda link: link.startswith(GUIDES), found))
+    assert any(link.startswith(wanted) for link in leading), found
+
+
+def test_first_page_has_short_contents_and_uncut_code(built: Path, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    assert 8 <= len(page.query_selector_all(".sidebar-tree > ul > li")) <= 14
+    assert len(page.query_selector_all(".ways li a")) == 3
+    widths = page.eval_on_selector_all("pre", "all => all.map(e => [e.scrollWidth, e.clientWidth])")
+    assert len(widths) > 5
+    assert all(scrolled <= shown for scrolled, shown in widths)
+    page.close()
 
 
 FAULTS = {

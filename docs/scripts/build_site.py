@@ -68,6 +68,17 @@ ROOT_PAGES = {
     "CHANGELOG.md": "develop/changes.md",
     "extensions/README.md": "extensions/index.md",
 }
+THREE_WAYS = """\
+:::{container} ways
+- **[Train an agent](docs/guide/training.md)**
+  with one command, and measure it against others.
+- **[Use the environments](docs/guide/envs.md)**
+  in code of your own, with PettingZoo or Gymnasium.
+- **[Play](extensions/README.md)**
+  against the agents in your browser.
+:::
+"""
+"""Below the introduction of the first page."""
 _LINK = re.compile(r"\]\(([^)#\s:]+)(?=[)#])")
 
 
@@ -88,7 +99,7 @@ def place_on_site(path: str) -> str | None:
 def site_pages() -> dict[str, str]:
     """Pages by their place on the site: all that link to, or lie in, other folders than `docs`.
 
-    The contents follow README.md, and each extension lists its pages.
+    The first page is README.md, and each extension lists its pages.
     """
     texts = {name: (ROOT / name).read_text("utf-8") for name in ROOT_PAGES}
     texts |= {
@@ -96,22 +107,60 @@ def site_pages() -> dict[str, str]:
         for path in [*DOCS.rglob("*.md"), *(ROOT / "extensions").glob("*/docs/*.md")]
         if path != DOCS / "index.md"
     }
-    contents = (DOCS / "index.md").read_text("utf-8")
-    texts["README.md"] += "\n" + contents[contents.index("```{toctree}") :]
-    texts["docs/reference/api.md"] += toctree([Path(name).stem for name in reference.FILES])
+    front, ways = texts["README.md"].split("\n## ", 1)
+    texts["README.md"] = f"{front}\n{THREE_WAYS}\n## {ways}"
+    overviews = _add_contents(texts)
+    texts["docs/reference/api.md"] += toctree(
+        [f"reference/{Path(name).stem}" for name in reference.FILES]
+    )
     folders = extension_pages.FOLDERS
     if folders:
-        texts["extensions/README.md"] += toctree([f"{folder.name}/index" for folder in folders])
+        texts["extensions/README.md"] += toctree(
+            [f"extensions/{folder.name}/index" for folder in folders]
+        )
     for folder in folders:
         readme, *others = extension_pages.pages(folder)
-        text = readme.read_text("utf-8") + toctree([page.stem for page in others])
+        text = readme.read_text("utf-8") + toctree(
+            [f"extensions/{folder.name}/{page.stem}" for page in others]
+        )
         texts[readme.relative_to(ROOT).as_posix()] = text
-    return {str(place_on_site(path)): with_site_links(path, text) for path, text in texts.items()}
+    placed = {str(place_on_site(path)): with_site_links(path, text) for path, text in texts.items()}
+    return placed | overviews
 
 
-def toctree(entries: list[str]) -> str:
-    """A hidden table of contents, which the sidebar shows."""
-    return "\n```{toctree}\n:hidden:\n\n" + "\n".join(entries) + "\n```\n"
+_CONTENTS = re.compile(r"```\{toctree\}\n:hidden:\n:caption: (.+)\n\n((?:.+\n)+)```")
+_OVERVIEWS = ("reference", "results", "develop")
+
+
+def _add_contents(texts: dict[str, str]) -> dict[str, str]:
+    """Add the contents of `index.md` to the pages: the sidebar shows the first page of each part.
+
+    The others unfold below it. Folders without a first page get an overview, which is returned.
+    """
+    overviews: dict[str, str] = {}
+    shown: list[str] = []
+    for caption, listed in _CONTENTS.findall((DOCS / "index.md").read_text("utf-8")):
+        first, *others = entries = listed.split()
+        folder = first.partition("/")[0]
+        if folder in _OVERVIEWS:
+            overviews[f"{folder}/index.md"] = f"# {caption}\n{toctree(entries, hidden=False)}"
+            shown.append(f"{folder}/index")
+        elif caption == "Guide":
+            shown += entries
+        else:
+            shown.append(first)
+            if others:
+                texts[f"docs/{first}.md"] += toctree(others)
+    texts["README.md"] += toctree(shown)
+    return overviews
+
+
+def toctree(entries: list[str], hidden: bool = True) -> str:
+    """A table of contents with pages by their place on the site, which the sidebar shows."""
+    option = ":hidden:" if hidden else ":maxdepth: 1"
+    return "\n".join(
+        ["", "```{toctree}", option, "", *(f"/{entry}" for entry in entries), "```", ""]
+    )
 
 
 def with_site_links(path: str, text: str) -> str:
