@@ -6,7 +6,7 @@
 Estimate(value=0.8295, low=0.813..., high=0.844...)
 """
 
-from .arena_config import ArenaConfig, ArenaOptions
+from .arena_config import ArenaConfig
 from .elo import fit_ratings
 from .results import EveryHandForfeited, Ladder, Pairing, Result
 from .statistics import Estimate
@@ -15,7 +15,6 @@ from .tournament import Arena, evaluate, ladder
 __all__ = [
     "Arena",
     "ArenaConfig",
-    "ArenaOptions",
     "Estimate",
     "EveryHandForfeited",
     "Ladder",

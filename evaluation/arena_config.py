@@ -50,7 +50,7 @@ class ArenaOptions(TypedDict, total=False):
     play_out: bool
     reduce_variance: bool
     records: RecordWriter | None
-    resume: Path | None
+    resume: str | Path | None
 
 
 @dataclass(frozen=True)

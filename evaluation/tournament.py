@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,9 +28,10 @@ from ..common.jit.side_by_side import compiled_side_by_side
 from ..common.progress import Progress
 from ..common.signals import END_SIGNALS, SignalGuard
 from ..common.typing import Array
+from ..engine.batch.config import checked_keywords
 from ..engine.dtypes import SEATS
-from ..engine.rules import RulesLike
-from .arena_config import ArenaConfig, ArenaOptions
+from ..engine.rules import Match, RulesLike
+from .arena_config import ArenaConfig
 from .chunk_player import (
     AgentSpec,
     Chunk,
@@ -57,10 +57,7 @@ from .results import (
     pairing_from_tally,
     sort_by_rating,
 )
-from .schedule import PairingProgress, Schedule
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from .schedule import PairingProgress, RecordWriter, Schedule
 
 
 class Arena:
@@ -392,13 +389,24 @@ def _check_ladder(names: Sequence[str], anchor: str | None) -> None:
 # -- the two kinds of tournaments
 
 
+@checked_keywords()
 def evaluate(
     agent: AgentSpec,
     against: AgentSpec | Sequence[AgentSpec],
     rules: RulesLike | None = None,
     *,
+    hands: int | None = None,
+    until: float | None = None,
+    match: Match | int | None = None,
+    seed: int = 0,
+    key: str | None = None,
+    workers: int = 1,
+    on: str = "local",
+    play_out: bool = False,
+    reduce_variance: bool = False,
+    records: RecordWriter | None = None,
+    resume: str | Path | None = None,
     progress: Callable[[Arena], None] | None = None,
-    **options: Unpack[ArenaOptions],
 ) -> Result:
     """Play one agent against one or more others on the same deals with seats exchanged.
 
@@ -411,19 +419,24 @@ def evaluate(
     - `agent`, `against`: agents by name, paths of checkpoints or runs, `Agent` objects or classes,
       or functions. `against` may be a list.
     - `rules`: the rule set. `None` (default): that of the checkpoints, otherwise `"classic"`.
-    - `hands`: the number of hands of each pairing (matches, where a match is played). It is even,
-      because every deal is played twice, with seats exchanged.
+    - `hands`: the number of hands of each pairing (matches, where a match is played). `None`
+      (default): 10,000, or as many as `until` needs. It is even, because every deal is played
+      twice, with seats exchanged.
     - `until`: stop a pairing when the margin of error of its win rate (95 %) is no larger than
-      this, such as 0.01. `hands` is then the limit.
-    - `match`: a number of points or a `Match`, to play matches.
-    - `seed`: the seed of the deals. `key`: 32 hexadecimal digits, the seed of all other random
-      numbers; by default it follows from the seed.
-    - `workers`: the number of processes. `on`: where they are: `"local"`, or `"ray"` and
-      `"ray://HOST:PORT"` for a Ray cluster.
-    - `play_out`: `True` plays endgames whose exact value could take their place.
-    - `reduce_variance`: `True` takes the luck of the stock out of the figures (AIVAT).
-    - `resume`: a file that keeps finished parts. The same call goes on from there.
+      this, such as 0.01. `None` (default): play all hands.
+    - `match`: `None` (default): single hands. A number of points or a `Match`: matches.
+    - `seed`: the seed of the deals (0).
+    - `key`: 32 hexadecimal digits, the seed of all other random numbers. `None` (default): it
+      follows from the seed.
+    - `workers`: the number of processes (1).
+    - `on`: where the processes are. `"local"` (default): on this machine. `"ray"` or
+      `"ray://HOST:PORT"`: on a Ray cluster.
+    - `play_out`: `False` (default); `True`: endgames are played whose exact value could take their
+      place.
+    - `reduce_variance`: `False` (default); `True`: the luck of the stock is taken out of the
+      figures (AIVAT).
     - `records`: a function that gets the record of each hand as a line of text.
+    - `resume`: a file that keeps finished parts. The same call goes on from there.
     - `progress`: a function that is called with the `Arena` from time to time.
     """
     opponents = list(against) if isinstance(against, (list, tuple)) else [against]
@@ -431,16 +444,42 @@ def evaluate(
         raise ValueError("there is no opponent: name one or several after the agent")
     pairings = [(0, index) for index in range(1, len(opponents) + 1)]
     agents = [agent, *opponents]
-    return Arena(agents, pairings, ArenaConfig.of(agents, rules, **options)).play(progress)
+    config = ArenaConfig.of(
+        agents,
+        rules,
+        hands=hands,
+        until=until,
+        match=match,
+        seed=seed,
+        key=key,
+        workers=workers,
+        on=on,
+        play_out=play_out,
+        reduce_variance=reduce_variance,
+        records=records,
+        resume=resume,
+    )
+    return Arena(agents, pairings, config).play(progress)
 
 
+@checked_keywords()
 def ladder(
     agents: Sequence[AgentSpec],
     rules: RulesLike | None = None,
     *,
-    progress: Callable[[Arena], None] | None = None,
     anchor: str | None = None,
-    **options: Unpack[ArenaOptions],
+    hands: int | None = None,
+    until: float | None = None,
+    match: Match | int | None = None,
+    seed: int = 0,
+    key: str | None = None,
+    workers: int = 1,
+    on: str = "local",
+    play_out: bool = False,
+    reduce_variance: bool = False,
+    records: RecordWriter | None = None,
+    resume: str | Path | None = None,
+    progress: Callable[[Arena], None] | None = None,
 ) -> Result:
     """Let every agent play every other one, and rate them.
 
@@ -450,23 +489,42 @@ def ladder(
       classes, or functions.
     - `anchor`: the agent whose rating is fixed. `None` (default): the mean is fixed.
     - `rules`: the rule set. `None` (default): that of the checkpoints, otherwise `"classic"`.
-    - `hands`: the number of hands of each pairing (matches, where a match is played). It is even,
-      because every deal is played twice, with seats exchanged.
+    - `hands`: the number of hands of each pairing (matches, where a match is played). `None`
+      (default): 10,000, or as many as `until` needs. It is even, because every deal is played
+      twice, with seats exchanged.
     - `until`: stop a pairing when the margin of error of its win rate (95 %) is no larger than
-      this, such as 0.01. `hands` is then the limit.
-    - `match`: a number of points or a `Match`, to play matches.
-    - `seed`: the seed of the deals. `key`: 32 hexadecimal digits, the seed of all other random
-      numbers; by default it follows from the seed.
-    - `workers`: the number of processes. `on`: where they are: `"local"`, or `"ray"` and
-      `"ray://HOST:PORT"` for a Ray cluster.
-    - `play_out`: `True` plays endgames whose exact value could take their place.
-    - `reduce_variance`: `True` takes the luck of the stock out of the figures (AIVAT).
-    - `resume`: a file that keeps finished parts. The same call goes on from there.
+      this, such as 0.01. `None` (default): play all hands.
+    - `match`: `None` (default): single hands. A number of points or a `Match`: matches.
+    - `seed`: the seed of the deals (0).
+    - `key`: 32 hexadecimal digits, the seed of all other random numbers. `None` (default): it
+      follows from the seed.
+    - `workers`: the number of processes (1).
+    - `on`: where the processes are. `"local"` (default): on this machine. `"ray"` or
+      `"ray://HOST:PORT"`: on a Ray cluster.
+    - `play_out`: `False` (default); `True`: endgames are played whose exact value could take their
+      place.
+    - `reduce_variance`: `False` (default); `True`: the luck of the stock is taken out of the
+      figures (AIVAT).
     - `records`: a function that gets the record of each hand as a line of text.
+    - `resume`: a file that keeps finished parts. The same call goes on from there.
     - `progress`: a function that is called with the `Arena` from time to time.
     """
     if isinstance(agents, str) or not isinstance(agents, Sequence) or len(agents) < 2:
         raise ValueError("a ladder needs two agents or more")
     pairings = list(combinations(range(len(agents)), 2))
-    config = ArenaConfig.of(agents, rules, **options)
+    config = ArenaConfig.of(
+        agents,
+        rules,
+        hands=hands,
+        until=until,
+        match=match,
+        seed=seed,
+        key=key,
+        workers=workers,
+        on=on,
+        play_out=play_out,
+        reduce_variance=reduce_variance,
+        records=records,
+        resume=resume,
+    )
     return Arena(agents, pairings, config, rated=True, anchor=anchor).play(progress)

@@ -209,14 +209,17 @@ def test_pyright_checks_option_names_in_a_users_file(
         "GermanWhistVecEnv",
         "SelfPlayEnv",
         "OpponentPool",
+        "evaluate",
+        "ladder",
     ],
 )
-def test_jedi_offers_every_option_of_an_environment(name: str) -> None:
-    constructor = operator.attrgetter(name)(envs)
-    code = f"from german_whist import envs\nenvs.{name}("
+def test_jedi_offers_every_option(name: str) -> None:
+    package = german_whist if name in ("evaluate", "ladder") else envs
+    function = operator.attrgetter(name)(package)
+    code = f"import german_whist.envs\n{package.__name__}.{name}("
     offered = jedi.Script(code).complete(2, len(code.splitlines()[1]))
     options = {completion.name for completion in offered if completion.name.endswith("=")}
-    assert options == {f"{option}=" for option in inspect.signature(constructor).parameters}
+    assert options == {f"{option}=" for option in inspect.signature(function).parameters}
 
 
 def test_every_public_name_has_a_known_type(tmp_path: Path) -> None:
