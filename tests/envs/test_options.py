@@ -114,6 +114,12 @@ def test_worst_is_as_small_as_it_can_be(rules: str, reward: str, match: Any, wor
     assert greatest_loss(RULE_SETS[rules], reward, match) == worst
 
 
+def test_former_name_of_an_option_is_told_the_one_of_today() -> None:
+    for function in (options_from, german_whist_v0.raw_env):
+        with pytest.raises(TypeError, match=r"'layout'.*; did you mean 'suit_order'\?"):
+            function(layout="raw")  # type: ignore[call-arg]
+
+
 def test_options_are_made_of_what_was_given() -> None:
     options = options_from("small-all", horizon="match", match=7, reward="tricks")
     assert isinstance(options, Options)
