@@ -212,3 +212,18 @@ def error_location(error: BaseException) -> str:
     """Where an exception was raised, as file:line; empty if unknown."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+
+
+def foreign_traceback(error: BaseException) -> str:
+    """An exception with its traceback, from the first line on that is neither ours nor torch's.
+
+    Who wrote a trainer or a network looks for the line there; what called it is no help.
+    """
+    told = traceback.TracebackException.from_exception(error)
+    ours = Path(__file__).resolve().parents[1]
+    for place, frame in enumerate(told.stack):
+        path = Path(frame.filename).resolve()
+        if not path.is_relative_to(ours) and "torch" not in path.parts:
+            told.stack = traceback.StackSummary.from_list([*told.stack][place:])
+            break
+    return "".join(told.format()).rstrip()

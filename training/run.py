@@ -9,7 +9,6 @@ import math
 import shlex
 import signal
 import time
-import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import msgspec
 from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
 from ..common.files import write_file
-from ..common.plugins import error_text, is_own_error
+from ..common.plugins import error_location, error_text, foreign_traceback, is_own_error
 from ..common.settings import SettingsError, format_overrides
 from ..common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..common.suggestions import suggest
@@ -119,8 +118,8 @@ class Run(TrainingRun):
             reason = f"{error.strerror or error} ({error.filename})"
         else:
             # Of the trainer, most often: whoever wrote it needs the place.
-            self.report("".join(traceback.format_exception(error)).rstrip())
-            reason = error_text(error)
+            self.report(foreign_traceback(error))
+            reason = f"{error_text(error)} ({error_location(error)})"
         hint = recovery_hint(self.folder, self._saved)
         return RunStopped(f"{reason}; {hint}", UNSTABLE if diverged else 1)
 

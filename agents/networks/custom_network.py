@@ -39,6 +39,10 @@ _ROWS = 4096
 """Views of one forward pass."""
 
 
+class WrongAnswer(ValueError):
+    """What a network returned is no answer; the sentence says it all."""
+
+
 def network_class(name: str) -> type[nn.Module]:
     """The class that a name stands for, if the command or program trusts it."""
     check_trusted_class(name)
@@ -130,12 +134,12 @@ class CustomNetwork(nn.Module):
             x = x.reshape(-1, self.rows, HISTORY_COLUMNS).long()
         answer = self.module(x, hidden_cards)
         if not (isinstance(answer, tuple) and len(answer) == 2):
-            raise ValueError(
+            raise WrongAnswer(
                 f"{self.name} returned {type_phrase(answer)}: a pair is needed, logits and values"
             )
         logits, values = answer
         if logits.shape != (len(x), self.n_actions):
-            raise ValueError(
+            raise WrongAnswer(
                 f"{self.name} returned logits of shape {tuple(logits.shape)}: "
                 f"({len(x)}, {self.n_actions}) is needed"
             )
@@ -143,7 +147,7 @@ class CustomNetwork(nn.Module):
             return logits.float(), logits.new_zeros(len(x))
         if values is None or values.numel() != len(x):
             given = None if values is None else tuple(values.shape)
-            raise ValueError(
+            raise WrongAnswer(
                 f"{self.name} returned values of shape {given}: one value for each of {len(x)} "
                 "observations is needed"
             )

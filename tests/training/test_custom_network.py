@@ -245,6 +245,69 @@ def test_what_is_wrong_with_a_network_is_said(
         train({**settings, **changes}, folder=tmp_path / "run", quiet=True, decisions=100)
 
 
+FAILING = """
+import torch
+from torch import nn
+
+class Network(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.policy = nn.Linear(n_inputs, n_actions)
+
+    def forward(self, observations, hidden_cards=None):
+        return ANSWER
+"""
+RAISES = "{}['width']"
+
+
+@pytest.mark.parametrize("trainer", ["ppo", "nfsp"])
+def test_fault_of_a_network_shows_its_own_lines(
+    trainer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = f"failing_{trainer}.py:11"
+    Path(f"failing_{trainer}.py").write_text(FAILING.replace("ANSWER", RAISES), "utf-8")
+    settings = {**SMALL, "trainer": trainer, "network": f"failing_{trainer}.py:Network"}
+    words = [f"{name}={value}" for name, value in settings.items()]
+    assert main(["train", *words, "--run", "run"]) == 1
+    seen = capsys.readouterr()
+    told = seen.out + seen.err
+    frames = [line for line in told.splitlines() if line.lstrip().startswith("File ")]
+    assert len(frames) == 1
+    assert f'failing_{trainer}.py", line 11, in forward' in frames[0]
+    assert f"KeyError: 'width' ({place}); the run is saved after 0 decisions" in told
+
+
+def test_answer_that_a_network_may_not_give_is_told_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wrong_answer.py").write_text(FAILING.replace("ANSWER", "3"), "utf-8")
+    settings = {**SMALL, "trainer": "nfsp", "network": "wrong_answer.py:Network"}
+    words = [f"{name}={value}" for name, value in settings.items()]
+    assert main(["train", *words, "--run", "run"]) == 1
+    seen = capsys.readouterr()
+    told = seen.out + seen.err
+    assert "wrong_answer.py:Network returned an int: a pair is needed, logits and" in told
+    assert "Traceback" not in told
+
+
+def test_fault_of_a_network_in_an_export_is_a_sentence(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("onnx")
+    (tmp_path / "wrong.py").write_text(WRONG, "utf-8")
+    network = f"{tmp_path}/wrong.py:Good"
+    settings = settings_of("ppo", "vector", tmp_path, network=network, network_options={})
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    module = load_agent(run.checkpoint).policy.network.module
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(type(module), "forward", lambda *_: {}["width"])
+        words = ["export", str(run.checkpoint), "--out", str(tmp_path / "graph.onnx")]
+        assert main([*words, "--trust", network]) == 2
+    told = capsys.readouterr().err
+    assert f"its network, {network}, raised KeyError: 'width' (test_custom_network.py:" in told
+    assert "Traceback" not in told
+
+
 def test_custom_network_learns_from_the_weights_of_its_like(tmp_path: Path) -> None:
     settings = settings_of("ppo", "vector", tmp_path)
     first = train(settings, folder=tmp_path / "first", quiet=True, decisions=200)

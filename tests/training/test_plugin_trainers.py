@@ -79,8 +79,9 @@ def test_fault_of_a_trainer_shows_its_traceback_and_state(
     seen = capsys.readouterr()
     log = (folder / "runs" / "own-1" / "log.txt").read_text(encoding="utf-8")
     for text in (seen.out + seen.err, log):
-        assert 'own.py", line ' in text
-        assert message in text
+        frames = [line for line in text.splitlines() if line.lstrip().startswith("File ")]
+        assert 'own.py", line ' in frames[0]  # nothing of what called it
+        assert f"{message} (own.py:" in text
         assert "; the run is saved after " in text
         assert "train --resume runs/own-1" in text
     assert "fault of the program" not in seen.out + seen.err

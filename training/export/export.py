@@ -31,6 +31,7 @@ from ...agents.checkpoints import (
 from ...agents.checkpoints.bundled import network_for
 from ...common.files import check_writable, write_file
 from ...common.markup import markdown_block, markdown_table, markdown_text
+from ...common.plugins import error_location, error_text
 from ...common.suggestions import not_installed
 from ...engine.observation.history import HISTORY_COLUMNS, history_rows
 from ...engine.observation.spec import spec_of
@@ -110,6 +111,13 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[ModelProto, float]:
         except torch.onnx.errors.OnnxExporterError as error:
             raise ValueError(
                 f"{checkpoint.path}: its network has what ONNX lacks: {str(error).splitlines()[0]}"
+            ) from error
+        except Exception as error:
+            if not checkpoint.card.network.module:
+                raise
+            raise ValueError(
+                f"{checkpoint.path}: its network, {checkpoint.card.network.module}, raised "
+                f"{error_text(error)} ({error_location(error)})"
             ) from error
     model = onnx.load_from_string(file.getvalue())
     model.producer_name = "german-whist"
