@@ -150,27 +150,46 @@ def test_train_goes_on_with_names_that_are_trusted(stranger: Path) -> None:
     assert main(["train", "--resume", "run", "decisions=1000", *trust]) == 0
 
 
+SWEEP = {"preset": "", "settings": {"trainer": "nfsp"}, "space": {"batch_size": [64, 128]}}
+BENCHMARK = {"algorithms": {"mine": {"trainer": "nfsp"}}, "rules": ["small-last"], "seeds": 3}
+
+
 @pytest.mark.parametrize(
-    ("command", "content"),
+    ("command", "changes", "code"),
     [
-        (
-            "sweep",
-            {
-                "settings": {"trainer": "theirs:MCCFR", "rules": "2x4-h2"},
-                "space": {"averaging": [1.0, 2.0]},
-            },
-        ),
-        ("benchmark", {"algorithms": {"theirs:MCCFR": {}}, "rules": ["2x4-h2"], "seeds": 3}),
+        ("sweep", {"settings": {"trainer": "theirs:MCCFR"}}, "theirs:MCCFR"),
+        ("sweep", {"settings": {"callbacks": ["theirs:Callback"]}}, "theirs:Callback"),
+        ("sweep", {"settings": {"network": "theirs.py:N"}}, "theirs.py:N"),
+        ("sweep", {"space": {"network": ["theirs.py:N"]}}, "theirs.py:N"),
+        ("sweep", {"eval_opponents": ["theirs:RandomAgent"]}, "theirs:RandomAgent"),
+        ("sweep", {"eval_opponents": ["sb3:model.zip,trusted"]}, "sb3:model.zip"),
+        ("benchmark", {"algorithms": {"theirs:MCCFR": {}}}, "theirs:MCCFR"),
+        ("benchmark", {"settings": {"callbacks": ["theirs:Callback"]}}, "theirs:Callback"),
+        ("benchmark", {"algorithms": {"ppo": {"network": "theirs.py:N"}}}, "theirs.py:N"),
+        ("benchmark", {"eval_opponents": ["theirs:RandomAgent"]}, "theirs:RandomAgent"),
+        ("benchmark", {"eval_opponents": ["sb3:model.zip,trusted"]}, "sb3:model.zip"),
+        ("train", {"trainer": "theirs:MCCFR"}, "theirs:MCCFR"),
+        ("train", {"callbacks": ["theirs:Callback"]}, "theirs:Callback"),
+        ("train", {"network": "theirs.py:N", "trainer": "ppo"}, "theirs.py:N"),
+        ("train", {"eval_opponents": ["theirs:RandomAgent"]}, "theirs:RandomAgent"),
     ],
 )
-def test_files_of_experiments_name_no_trainers_of_their_own(
-    command: str, content: dict[str, Any], stranger: Path, capsys: pytest.CaptureFixture[str]
+def test_experiments_refuse_code_of_their_files_before_they_write(
+    command: str,
+    changes: dict[str, Any],
+    code: str,
+    stranger: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pytest.importorskip("optuna")
-    (stranger / "mine.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
-    assert main([command, "mine.yaml"]) == 2
-    assert "add --trust theirs:MCCFR" in capsys.readouterr().err
-    assert not (stranger / "loaded").exists()
+    pytest.importorskip("torch")
+    pytest.importorskip("sb3_contrib")
+    content = {"sweep": SWEEP, "benchmark": BENCHMARK, "train": {"trainer": "mccfr"}}[command]
+    (stranger / "mine.yaml").write_text(yaml.safe_dump({**content, **changes}), encoding="utf-8")
+    before = sorted(path.name for path in stranger.iterdir())
+    assert main([command, "mine.yaml", *(["seeds=1,2"] if command == "train" else [])]) == 2
+    assert f"add --trust {code}" in capsys.readouterr().err
+    assert sorted(path.name for path in stranger.iterdir()) == before
 
 
 @pytest.mark.parametrize("name", ["a=theirs:RandomAgent:3", "b=sb3:model.zip,sample,trusted"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -237,6 +238,68 @@ def test_results_are_of_the_machine_that_measured_them(
     monkeypatch.setattr(benchmarking, "run_jobs", None)
     assert main(["benchmark", str(begun / "tiny.yaml"), "--folder", str(found)]) == 2
     assert "and here it is another; delete " in capsys.readouterr().err
+
+
+OWN_CODE = """
+from german_whist.training.algorithms.mccfr import MCCFR
+from german_whist.training.callbacks.base import Callback
+
+class Mine(MCCFR):
+    pass
+
+class Watch(Callback):
+    pass
+"""
+
+
+@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.parametrize(
+    "settings",
+    [{"trainer": "own_code:Mine"}, {"trainer": "mccfr", "callbacks": ["own_code:Watch"]}],
+    ids=["trainer", "callback"],
+)
+def test_results_belong_to_the_source_that_was_trained(
+    settings: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_code", raising=False)
+    source, algorithm = Path("own_code.py"), {"iteration": 64, **settings}
+    source.write_text(OWN_CODE, "utf-8")
+
+    def digest() -> str:
+        return hashlib.sha256(f"{source.name} ".encode() + source.read_bytes()).hexdigest()
+
+    before, trained = digest(), benchmarking._train
+
+    def edited_meanwhile(job: BenchmarkJob) -> Any:
+        yield from trained(job)
+        source.write_text(OWN_CODE + "\n# A remark.\n", "utf-8")
+
+    path = written(tmp_path / "own.yaml", algorithms={"own": algorithm}, decisions=64)
+    words = ["benchmark", path, "--folder", "found", "--trust", "own_code:Mine"]
+    words += ["--trust", "own_code:Watch"]
+    (first, second, _) = load_benchmark(path).jobs(Path("found"))
+    measure_job(first)
+    monkeypatch.setattr(benchmarking, "_train", edited_meanwhile)
+    measure_job(second)
+    results = [
+        msgspec.json.decode((job.folder / "result.json").read_bytes(), type=Result)
+        for job in (first, second)
+    ]
+    assert [result.code for result in results] == [before, before]
+    assert digest() != before
+    monkeypatch.setattr(benchmarking, "run_jobs", None)
+    # The second is begun and not ended.
+    (second.folder / "result.json").unlink()
+    kept = [first.folder / "job.json", second.folder / "job.json", first.folder / "result.json"]
+    for file in kept:
+        assert main(words) == 2
+        told = capsys.readouterr().err
+        assert re.search(f"{file}: code is {before}, and here it is {digest()}; delete ", told)
+        edit(file, "code", value=digest())
 
 
 @pytest.mark.usefixtures("no_tensorboard")

@@ -27,7 +27,7 @@ from ...common.files import file_name, read_yaml_mapping, write_file
 from ...common.markup import one_line
 from ...common.plugins import import_object
 from ...common.processor_time import WorkClock
-from ...common.provenance import code_sha256, processor
+from ...common.provenance import processor
 from ...common.reference_loop import reference_seconds
 from ...common.schema import convert, read_json
 from ...common.settings import (
@@ -52,7 +52,7 @@ from ...evaluation.exploitability.exact import check_measurable, measure_exploit
 from ...solvers.cfr_plus import CFRPlusSolver
 from ...solvers.public_tree import public_tree
 from ..algorithms.base import Trainer
-from ..algorithms.registry import settings_kind, trainer_kind
+from ..algorithms.registry import settings_kind
 from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import evaluation_seed
@@ -60,6 +60,7 @@ from ..folder import SETTINGS, STATE
 from ..given import INFORMATION_SETS, NONE, Given, on_or_off
 from ..presets import settings_from
 from .benchmark_report import EXPLOITABILITY, Point, Result, is_solvable
+from .foreign_code import check_foreign_code, foreign_code
 from .jobs import Job, Log, run_jobs
 
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
@@ -254,14 +255,30 @@ class BenchmarkJob(Job):
             "settings": settings,
             "evaluation": self.evaluation,
             "machine": processor(),
-            "code": _code_of(settings),
+            "code": "" if self.is_solved else self._code(),
         }
         return json.loads(json.dumps(origin))
 
     @property
+    def is_solved(self) -> bool:
+        """Whether nothing is trained."""
+        return self.settings["trainer"] == CFR_PLUS
+
+    def _code(self) -> str:
+        return "".join(foreign_code(settings_from(self.settings)).values())
+
+    def check_code(self) -> None:
+        """Refuse code that the settings name, and that is not trusted or cannot be loaded."""
+        if not self.is_solved:
+            settings = settings_from(self.settings)
+            is_exact = self.metrics == [EXPLOITABILITY]
+            opponents = () if is_exact else self.benchmark.eval_opponents
+            check_foreign_code(msgspec.structs.replace(settings, eval_opponents=opponents))
+
+    @property
     def given(self) -> Given:
         """What its learner is given."""
-        if self.settings["trainer"] != CFR_PLUS:
+        if not self.is_solved:
             return settings_from(self.settings).given
         return Given(
             critic=NONE,
@@ -275,7 +292,7 @@ class BenchmarkJob(Job):
         """Refuse a folder with the run or the result of other settings, or of another machine."""
         folder = self.folder
         remedy = f"delete {folder} {_AGAIN}, or name another folder for the benchmark"
-        kept, origin = folder / JOB, self._kept_origin()
+        kept, origin = folder / JOB, self._kept(self.origin)
         if kept.exists():
             found = convert(read_json(kept.read_bytes(), kept, remedy), JsonObject, kept, remedy)
             _check_origin(kept, found, origin, remedy)
@@ -289,15 +306,17 @@ class BenchmarkJob(Job):
             began = read_yaml_mapping(folder / RUN / SETTINGS)
             check_unchanged(folder / RUN, began, settings_from(self.settings), remedy)
 
-    def keep(self) -> None:
-        """Write into the folder what its run and its result belong to."""
+    def keep(self) -> JsonObject:
+        """Write into the folder what its run and its result belong to; returns their `origin`."""
         self.check()
-        write_file(self.folder / JOB, json.dumps(self._kept_origin(), indent=1))
+        origin = self.origin
+        write_file(self.folder / JOB, json.dumps(self._kept(origin), indent=1))
+        return origin
 
-    def _kept_origin(self) -> JsonObject:
+    def _kept(self, origin: JsonObject) -> JsonObject:
         # A file of rules can change under the same name.
         rules = load_rules(self.rules).as_mapping()
-        return {**self.origin, "eval_points": self.benchmark.eval_points, "rules": rules}
+        return {**origin, "eval_points": self.benchmark.eval_points, "rules": rules}
 
     def load_result(self) -> Result:
         path = self.folder / RESULT
@@ -334,17 +353,6 @@ def _difference(found: JsonObject, expected: JsonObject) -> str:
     return ""
 
 
-def _code_of(settings: JsonObject) -> str:
-    """SHA-256 of the sources of an outside trainer and network; empty for the package's own."""
-    trainer, network = settings.get("trainer", ""), settings.get("network", "")
-    classes: list[type] = [trainer_kind(trainer)] if ":" in trainer else []
-    if network:
-        from ...agents.networks.custom_network import network_class
-
-        classes.append(network_class(network))
-    return "".join(code_sha256(each.__module__) for each in classes)
-
-
 def load_benchmark(source: str | Path, classes: Sequence[str] = ()) -> Benchmark:
     """The benchmark of a name or file; with classes, `module:Class` or `file.py:Class`, of these.
 
@@ -372,7 +380,11 @@ def load_benchmark(source: str | Path, classes: Sequence[str] = ()) -> Benchmark
             for each, algorithm in zip(classes, names, strict=True)
         }
         values = {**values, "algorithms": algorithms, "network_algorithm": ""}
-    return build_settings(Benchmark, values, name, "a part of a benchmark")
+    benchmark = build_settings(Benchmark, values, name, "a part of a benchmark")
+    for job in benchmark.jobs(Path()):
+        if job.seed == 1:
+            job.check_code()
+    return benchmark
 
 
 def _algorithm_of(source: str, benchmark: Benchmark) -> JsonObject:
@@ -506,8 +518,9 @@ def _origin_of(result: Result) -> JsonObject:
 
 def measure_job(job: BenchmarkJob) -> None:
     """Run a job to its end, and write what its policies come to."""
-    job.keep()
-    measure_points = _solve if job.settings["trainer"] == CFR_PLUS else _train
+    # Sources can change while they are trained.
+    origin = job.keep()
+    measure_points = _solve if job.is_solved else _train
     reference = [reference_seconds()]
     try:
         points = [*measure_points(job)]
@@ -523,7 +536,7 @@ def measure_job(job: BenchmarkJob) -> None:
         points=points,
         given=job.given,
         reference=[*reference, reference_seconds()],
-        **job.origin,
+        **origin,
     )
     write_file(job.folder / RESULT, msgspec.json.encode(result) + b"\n")
 

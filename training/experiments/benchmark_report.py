@@ -74,7 +74,8 @@ class Result(Struct, frozen=True, kw_only=True):
     reference: list[float] = []
     """Seconds of the reference loop before and after the run, on the same core."""
     code: str = ""
-    """SHA-256 of the source of an outside trainer or network; empty for the package's own."""
+    """SHA-256 of the sources of an outside trainer, network and callbacks; empty for the package's
+    own."""
 
     def __post_init__(self) -> None:
         for point in self.points:

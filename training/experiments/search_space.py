@@ -34,6 +34,7 @@ from ...evaluation.statistics import Estimate
 from ..presets import PRESETS, settings_from
 from ..settings import Settings
 from .benchmark_report import is_solvable
+from .foreign_code import check_foreign_code, foreign_code
 
 if TYPE_CHECKING:
     from optuna import Study, Trial
@@ -163,11 +164,12 @@ def load_sweep(path: str | Path) -> Sweep:
         )
     for name, choices in sweep.space.items():
         for value in choices if isinstance(choices, list) else (choices.low, choices.high):
-            settings_from({**base.as_mapping(), name: value}, f"{path}: space")
+            foreign_code(settings_from({**base.as_mapping(), name: value}, f"{path}: space"))
         try:
             distribution(base, name, choices)
         except ValueError as error:
             raise SettingsError(f"{path}: space: {name}: {error}") from None
+    check_foreign_code(base)
     return sweep
 
 

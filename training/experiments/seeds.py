@@ -19,6 +19,7 @@ from ..callbacks.report_files import REPORT
 from ..folder import FolderLock, lock_new_folder, lock_numbered_folder
 from ..presets import load_settings
 from .compare import Comparison, compare
+from .foreign_code import check_foreign_code
 from .jobs import Job, Log, run_jobs
 
 _SETTINGS, _SEED = "training.yaml", "seed-"
@@ -54,6 +55,7 @@ def train_seeds(
     for seed in seeds:
         msgspec.structs.replace(resolved, seed=seed)  # refused before a folder is made
     trainer_kind(resolved.trainer)
+    check_foreign_code(resolved)
     if check_backend(on) != LOCAL:
         connect_ray(on)
     lock = lock_numbered_folder(base) if folder is None else lock_new_folder(base)
@@ -78,6 +80,7 @@ def resume_seeds(
     folder: Path, words: Sequence[str] = (), *, log: Log = print, on: str = LOCAL
 ) -> Comparison:
     """Resume all runs of a folder, here or on a cluster, and write their comparison as a page."""
+    check_foreign_code(load_settings(folder / _SETTINGS, words))
     lock = FolderLock(folder)
     try:
         return _train_all(folder, words, log, on)
