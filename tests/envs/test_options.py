@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_parameters import parameters, results
 
-from german_whist import Match, Rules, RulesError
+from german_whist import Match, Rules, RulesError, german_whist_v0
 from german_whist.engine.batch.config import AUTO, REWARDS, Options, options_from
 from german_whist.engine.reference import RULE_SETS, ReferenceMatch, ReferenceRules
 from support import EVERY_SET, engine_rules, plain_rules

@@ -1069,6 +1069,43 @@ def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("steps", "value", "message"),
+    [
+        (["seed"], -1, "seed is -1: it has to be a whole number of at least 0"),
+        (["budget"], 10**400, "budget is "),
+        (["rules"], "2x4-h9", "'2x4-h9' is not a rule set"),
+        (["points", 0, "decisions"], -5, r"points\[0\]\.decisions is -5: it has to be"),
+        (["points", 1, "decisions"], 10**30, r"points\[1\]\.decisions is 10+: it has to be"),
+        (["points", 1, "decisions"], 1, "points: decisions fall from 256 to 1;"),
+        (["points", 0, "seconds"], -0.5, r"points\[0\]\.seconds is -0\.5: it has to be"),
+        (["points", 1, "seconds"], 0.5, r"points: seconds fall from 1\.0 to 0\.5;"),
+        (
+            ["reference"],
+            [0.0, 1.0],
+            r"reference\[0\] is 0\.0: it has to be a number of more than 0",
+        ),
+        (["points", 0, "values", "exploitability"], 1e308, r"points\[0\]\.values: every value"),
+    ],
+)
+def test_results_with_impossible_numbers_are_refused(
+    steps: list[str | int],
+    value: object,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    points = [Point(256 * n, float(n), {"exploitability": 0.1 / n}) for n in (1, 2)]
+    path.write_bytes(msgspec.json.encode(result_with(*points)))
+    edit(path, *steps, value=value)
+    assert main(["benchmark", str(path), "--folder", str(tmp_path / "found")]) == 2
+    error = capsys.readouterr().err
+    assert re.search(rf"mine\.jsonl: .*{message}.*name the results\.jsonl of a benchmark", error)
+    assert "Traceback" not in error
+    assert not (tmp_path / "found").exists()
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"seeds": 2}, "seeds is 2: it has to be a whole number of at least 3"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -31,6 +32,8 @@ from .budgets import aligned, ended_early, went_beyond
 
 EXPLOITABILITY = "exploitability"
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
+_MOST = 10**15
+"""Of decisions and seconds: what a page can add up."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
 """Labels of the charts' axes by the endings of their names."""
 _GIVEN = {
@@ -44,10 +47,10 @@ _GIVEN = {
 class Point(Struct, frozen=True, omit_defaults=True):
     """What a policy comes to after a part of its budget."""
 
-    decisions: int
-    seconds: float
+    decisions: Annotated[int, Meta(ge=0, le=_MOST)]
+    seconds: Annotated[float, Meta(ge=0, le=_MOST)]
     """Processor time."""
-    values: dict[str, float]
+    values: dict[str, Annotated[float, Meta(ge=-_MOST, le=_MOST)]]
     """By metric."""
     as_reported: bool = False
     """Whether the trainer itself reported the decisions. Others are counted by this package: those
@@ -59,8 +62,8 @@ class Result(Struct, frozen=True, kw_only=True):
 
     rules: str
     algorithm: str
-    seed: int
-    budget: Annotated[int, Meta(ge=1)]
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    budget: Annotated[int, Meta(ge=1, le=_MOST)]
     """Decisions that the run was given."""
     settings: JsonObject
     """Settings of the algorithm, as the benchmark gives them."""
@@ -71,13 +74,19 @@ class Result(Struct, frozen=True, kw_only=True):
     points: Annotated[list[Point], Meta(min_length=1)]
     given: Given = Given()
     """What the learner was given beside its budget."""
-    reference: list[float] = []
+    reference: list[Annotated[float, Meta(gt=0, le=_MOST)]] = []
     """Seconds of the reference loop before and after the run, on the same core."""
     code: str = ""
     """SHA-256 of the sources of an outside trainer, network and callbacks; empty for the package's
     own."""
 
     def __post_init__(self) -> None:
+        load_rules(self.rules)
+        for before, after in pairwise(self.points):
+            for name in ("decisions", "seconds"):
+                first, second = getattr(before, name), getattr(after, name)
+                if second < first:
+                    raise ValueError(f"points: {name} fall from {first:,} to {second:,}")
         for point in self.points:
             if not point.values or point.values.keys() != self.points[0].values.keys():
                 raise ValueError(
