@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import signal
 import sys
 import time
 from functools import partial
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread, active_count
 
 import pytest
 
@@ -86,6 +88,54 @@ def test_each_part_is_compiled_by_one_process_the_largest_first(
     with compiled_side_by_side(partial(make_parts, "nowhere")):
         make_parts(str(folder))
     assert capsys.readouterr().err == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+    def lines(self) -> list[str]:
+        """What each line showed last, as a terminal draws it."""
+        drawn: list[str] = []
+        for line in self.getvalue().split("\n"):
+            cells, at = list[str](), 0
+            for char in line:
+                if char in "\r\b":
+                    at = 0 if char == "\r" else at - 1
+                    continue
+                cells[at : at + 1] = [char]
+                at += 1
+            drawn.append("".join(cells).rstrip())
+        return drawn
+
+
+def test_seconds_count_down_in_one_line_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float | None] = []
+
+    class Tick(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waited.append(timeout)
+            ended = super().wait(0.01)
+            time.sleep(0.1 * ended)  # slow to end
+            return ended
+
+    terminal = Terminal()
+    monkeypatch.setattr(side_by_side, "Event", Tick)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    text = "german-whist: compiling for this machine, once (about {} s of 2 cores) ..."
+    threads, end = active_count(), time.monotonic() + 60
+    with side_by_side._counting_down(11, 2):
+        while terminal.getvalue().count("\r") < 13:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+            (line,) = terminal.lines()
+            assert line.startswith(text.partition("{}")[0])
+    shown = [int(count) for count in re.findall(r"about (\d+) s", terminal.getvalue())]
+    assert shown[:13] == [*range(11, 0, -1), 1, 1]
+    assert {*waited} == {1}
+    assert terminal.lines() == [text.format(1), ""]
+    # Nothing can be written into the lines of the command that follows.
+    assert active_count() == threads
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
