@@ -27,6 +27,7 @@ from german_whist.evaluation.exploitability.exact import (
     exploitability_on_full_tree,
     measure_exploitability,
 )
+from german_whist.solvers.best_response import Responses
 from german_whist.solvers.cfr_plus import STATE_VERSION, CFRPlusSolver
 from german_whist.solvers.game_tree import GameTree
 from german_whist.solvers.public_tree import public_tree
@@ -431,3 +432,25 @@ def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["solve", "2x4-h2", "--folder", f"{tmp_path}/a,b"]) == 2
     assert "a,b': the name of an agent in it could not hold" in capsys.readouterr().err
     assert not (tmp_path / "a,b").exists()
+
+
+def test_strategies_are_averaged_by_the_square_of_the_iteration() -> None:
+    """The second counts four times as much as the same one would as the first, the third nine."""
+    rules = load_rules("2x4-h2")
+    solver = solved(rules, 1)
+    for number in (2, 3):
+        as_first = CFRPlusSolver(rules, threads=1)
+        as_first.regrets[:] = solver.regrets
+        as_first.iterate()
+        before = solver.strategy_sum.copy()
+        solver.iterate()
+        added = solver.strategy_sum - before
+        assert added.max() > 0
+        assert added == pytest.approx(number**2 * as_first.strategy_sum, rel=1e-3, abs=1e-3)
+
+
+def test_exploitability_is_the_mean_of_both_best_responses() -> None:
+    found = Responses(against_dealer=0.3, against_leader=0.1)
+    assert found.exploitability == pytest.approx(0.2)
+    # What a perfect leader is paid lies between the two.
+    assert found.value == pytest.approx(0.1)
