@@ -184,7 +184,11 @@ def test_experiments_refuse_code_of_their_files_before_they_write(
     pytest.importorskip("optuna")
     pytest.importorskip("torch")
     pytest.importorskip("sb3_contrib")
-    content = {"sweep": SWEEP, "benchmark": BENCHMARK, "train": {"trainer": "mccfr"}}[command]
+    content = {
+        "sweep": SWEEP,
+        "benchmark": BENCHMARK,
+        "train": {"trainer": "mccfr", "rules": "2x4-h2"},
+    }[command]
     (stranger / "mine.yaml").write_text(yaml.safe_dump({**content, **changes}), encoding="utf-8")
     before = sorted(path.name for path in stranger.iterdir())
     assert main([command, "mine.yaml", *(["seeds=1,2"] if command == "train" else [])]) == 2

@@ -27,10 +27,10 @@ from german_whist.evaluation.exploitability.exact import (
     exploitability_on_full_tree,
     measure_exploitability,
 )
-from german_whist.solvers.best_response import Responses
 from german_whist.solvers.cfr_plus import STATE_VERSION, CFRPlusSolver
 from german_whist.solvers.game_tree import GameTree
 from german_whist.solvers.public_tree import public_tree
+from german_whist.solvers.public_tree_traversal import Responses
 
 pytestmark = pytest.mark.usefixtures("small_parts")
 

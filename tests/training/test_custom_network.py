@@ -451,7 +451,8 @@ def test_numbers_without_dimensions_are_resumed_and_loaded(tmp_path: Path) -> No
 
 
 def test_what_a_class_draws_is_drawn_alike_in_play(tmp_path: Path) -> None:
-    from german_whist.training.algorithms.ppo import PPO, PPOSettings
+    from german_whist.training.algorithms.ppo import PPO
+    from german_whist.training.algorithms.settings import PPOSettings
 
     settings = {**parts_of("Drawn", tmp_path), "seed": 5}
     run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
