@@ -134,15 +134,16 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     endings: Annotated[
         Literal["exact", "own"],
         doc(
-            "Who plays the endgames when exploitability is measured: the exact solver, or the "
-            "policy itself, trained with `horizon: hand`."
+            "Who plays the endgames when exploitability is measured. `exact` is the exact "
+            "solver. `own` is the policy itself, which then needs `horizon: hand` in the "
+            "training."
         ),
     ] = "exact"
     network_algorithm: Annotated[
         str,
         doc(
-            "Algorithm that trains a network of the command line, with its settings; empty: the "
-            "first that takes one."
+            "Algorithm, with its settings, that trains a network named on the command line. "
+            "Empty: the first algorithm that accepts a network of your own."
         ),
     ] = ""
 

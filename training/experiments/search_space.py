@@ -99,13 +99,16 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
     widenings: Annotated[
         NonNegativeInt,
         doc(
-            "How often the space is widened, at most. Where at least half of the finalists are at "
-            "a bound of a setting, the sweep moves the bound and makes further trials."
+            "Largest number of times that the search space is widened. If at least half of the "
+            "finalists are at a bound of a setting, the sweep moves this bound and runs more "
+            "trials."
         ),
     ] = 1
-    widening_trials: Annotated[PositiveInt, doc("Number of trials that follow a widening.")] = 20
+    widening_trials: Annotated[
+        PositiveInt, doc("Number of trials that the sweep runs after each widening.")
+    ] = 20
     finalists: Annotated[
-        PositiveInt, doc("Number of trials, the best ones, that are compared again.")
+        PositiveInt, doc("Number of the best trials that are compared again at the end.")
     ] = 5
     final_seeds: Annotated[
         NonNegativeInt,
