@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import german_whist
+from german_whist.commands.compile import PARTS
 from german_whist.common.jit import compiler as compiled
 from german_whist.common.jit.compiler import COMPILED
 from german_whist.common.typing import Array
@@ -229,6 +230,15 @@ def test_plain_numba_passes_golden_games_and_batches(files: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("part", PARTS)
+def test_plain_numba_compiles_what_the_command_does(part: str, tmp_path: Path) -> None:
+    script = f"from german_whist.cli import main; raise SystemExit(main(['compile', {part!r}]))"
+    done = python(script, tmp_path, GERMAN_WHIST_PLAIN_JIT="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{part}: ")
 
 
 # -- functions from outside the package
