@@ -137,5 +137,5 @@ def test_info_holds_the_cost_of_each_action() -> None:
     info = env.step(int(info["action_mask"].argmax()))[4]
     assert np.isnan(info["cost"])
     assert info["cost_source"] == "unknown"
-    with pytest.raises(ValueError, match="single environments alone have costs"):
+    with pytest.raises(TypeError, match="single environments alone have it"):
         GermanWhistVectorEnv(2, costs="exact")

@@ -86,7 +86,7 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     page = folder / "runs" / "benchmark-tiny-Reinforce" / "benchmark.md"
     assert str(page.relative_to(folder)) in output
     rows = [line.split(" | ")[0] for line in page.read_text().splitlines() if " [" in line]
-    assert {"| `Reinforce`", "| `ppo-tuned`", "| `mccfr`"} <= {*rows}
+    assert {"| `Reinforce`", "| `nfsp-tuned`", "| `mccfr`"} <= {*rows}
     assert "(1 seed)" in page.read_text()
     text = page.read_text(encoding="utf-8")
     assert "- `Reinforce` had 9,000 decisions on `2x4-h2`, where published networks " in text
@@ -153,7 +153,7 @@ def test_command_of_example_gives_the_same_settings() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("pppo", "'pppo' is not a trainer; did you mean 'ppo'?"),
+        ("pppo", "'pppo' is not a trainer; did you mean 'ppo'"),
         ("nothing", "'nothing' is not a trainer; there are ppo, mmd, nfsp, mccfr, sb3"),
         ("nothing", "; trainers of your own are named as module:object"),
         ("reinforce:Reinforc", "reinforce has no 'Reinforc'; did you mean 'Reinforce'"),
