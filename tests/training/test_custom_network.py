@@ -127,9 +127,10 @@ def test_custom_network_plays_as_it_was_trained_and_as_its_graph(
 @pytest.mark.parametrize("observation", CLASSES)
 def test_exploitability_of_an_custom_network_is_exact(observation: str, tmp_path: Path) -> None:
     """On the public tree, of one suit's upcards for the vector, and deal by deal: the same."""
-    settings = settings_of("ppo", observation, tmp_path)
+    deck = {"name": "2x3-h2", "suits": 2, "ranks": 3, "hand": 2}
+    settings = settings_of("ppo", observation, tmp_path, rules=deck)
     run = train(settings, folder=tmp_path / "run", quiet=True, decisions=300)
-    rules = load_rules("2x4-h2")
+    rules = load_rules(deck)
     agent = load_agent(f"{run.checkpoint},sample", rules)
     fast, full = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
     assert fast.exploitability == pytest.approx(full.exploitability, abs=1e-7)
