@@ -296,14 +296,16 @@ def curves(
     width: float = 860,
     height: float = 320,
     reference: float | None = None,
+    possible: tuple[float, float] = (-math.inf, math.inf),
     tick_text: Callable[[float], str] = short_number,
     border: float | None = None,
     log_x: bool = False,
     log_y: bool = False,
 ) -> str:
-    """A line chart, with intervals as bands.
+    """A line chart, with intervals as bands, or as a bar where a line has a single point.
 
-    `reference` is a y with a horizontal line, `border` an x with a broken vertical line.
+    `reference` is a y with a horizontal line, `border` an x with a broken vertical line. The
+    y axis keeps to the `possible` values.
     """
     xs = [x for line in lines.values() for x, _ in line.points if math.isfinite(x)]
     ys = [y for line in lines.values() for y in _bounds(line)]
@@ -315,13 +317,13 @@ def curves(
     if log_y:
         y_axis = _log_axis(ys)
     else:
-        low, high = _y_limits(ys, reference)
+        low, high = _y_limits(ys, reference, possible)
         y_axis = _Axis(float, low, high, round_steps(low, high, 5))
     drawing = Drawing(width, height, f"{y_label} over {x_label}")
     bottom, end = height - _FOOT, width - _RIGHT
 
     def height_of(y: float) -> float:
-        return bottom - (bottom - _TOP) * y_axis.fraction(y)
+        return bottom - (bottom - _TOP) * min(1.0, max(0.0, y_axis.fraction(y)))
 
     def x_of(x: float) -> float:
         return _EDGE + (end - _EDGE) * x_axis.fraction(x)
@@ -358,12 +360,17 @@ def _bounds(line: Curve) -> list[float]:
     ]
 
 
-def _y_limits(values: list[float], reference: float | None) -> tuple[float, float]:
+def _y_limits(
+    values: list[float], reference: float | None, possible: tuple[float, float]
+) -> tuple[float, float]:
     if reference is not None:
         values.append(reference)
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    # An interval may reach beyond what is possible, the axis does not.
+    least, most = possible
+    inside = [min(max(value, least), most) for value in values]
+    low, high = min(inside, default=0.0), max(inside, default=1.0)
     pad = 0.05 * (high - low) or max(0.5, 0.05 * abs(high))
-    return low - pad, high + pad
+    return max(low - pad, least), min(high + pad, most)
 
 
 def _draw_curve(
@@ -384,6 +391,9 @@ def _draw_curve(
         upper = [at(x, y + half) for x, y, half in band]
         lower = [at(x, y - half) for x, y, half in reversed(band)]
         drawing.path(upper + lower, f"band {kind}", "polygon")
+    elif band:
+        ((x, y, half),) = band
+        drawing.line(*at(x, y - half), *at(x, y + half), f"curve {kind}")
     drawing.path([at(x, y) for x, y, _ in points], f"curve {kind}")
     for x, y, half in points if len(points) < _MAX_DOTS else ():
         interval = f" ± {half:.2g}" if half and math.isfinite(half) else ""

@@ -65,3 +65,30 @@ def test_log_axis_between_two_marks_has_ticks(
     assert ticks
     assert "nan" not in picture
     assert picture.count("<circle") == sum(map(math.isfinite, values))
+
+
+def test_single_evaluation_is_drawn_with_its_interval() -> None:
+    """A bar as high as the interval; two evaluations have a band in its place."""
+    one = curves({"a": Curve([(10, 60)], [5])}, "x", "y", reference=50)
+    ((top, foot),) = re.findall(r'y1="(\S+)" x2="\S+" y2="(\S+)" class="curve', one)
+    two = curves({"a": Curve([(5, 60), (10, 60)], [5, 5])}, "x", "y", reference=50)
+    assert 'class="band' in two
+    assert 'class="band' not in one
+    assert not re.search(r'<line [^>]*class="curve', two)
+    ticks = {text: float(y) for y, text in re.findall(r'y="(\S+)" [^>]*class="axis">(\d+)<', one)}
+    pixels = (ticks["50"] - ticks["60"]) / 10
+    assert abs(float(top) - float(foot)) == pytest.approx(10 * pixels, abs=0.5)
+
+
+def test_axes_keep_to_the_possible_values() -> None:
+    losses = {"a": Curve([(0, 0.001), (10, 0.9)])}
+    for possible, lowest in (((-math.inf, math.inf), -0.04), ((0.0, math.inf), 0.0)):
+        picture = curves(losses, "x", "y", possible=possible)
+        dots = [float(y) for y in re.findall(r'cy="(\S+)"', picture)]
+        bottom = 320 - 44
+        # The height of the axis's foot, by the distance between two points of known values.
+        scale = (dots[0] - dots[1]) / 0.899
+        assert 0.001 - (bottom - dots[0]) / scale == pytest.approx(lowest, abs=0.01)
+    rates = curves({"a": Curve([(0, 99)], [5])}, "x", "y", reference=50, possible=(0, 100))
+    tops = [float(y) for y in re.findall(r'y[12]="(\S+)"', rates)]
+    assert min(tops) >= 24

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,15 +21,24 @@ from .base import Callback, TrainingRun
 from .evaluation import ITSELF, RESULT_COLUMNS, result_row
 
 TABLE, EVALUATIONS, REPORT = "progress.csv", "evaluations.csv", "report.html"
+_POSITIVE = 0.0, math.inf
 LEARNING = (
-    ("entropy", "entropy of the policy, in nats"),
-    ("explained_variance", "fraction of the returns' variance that the critic explains"),
-    ("value_loss", "mean squared error of the critic"),
-    ("approx_kl", "approximate KL divergence between the policies before and after an iteration"),
-    ("clip_fraction", "fraction of decisions with a clipped ratio"),
-    ("decisions_per_second", "decisions per second"),
+    ("entropy", "entropy of the policy, in nats", _POSITIVE),
+    (
+        "explained_variance",
+        "fraction of the returns' variance that the critic explains",
+        (-math.inf, 1.0),
+    ),
+    ("value_loss", "mean squared error of the critic", _POSITIVE),
+    (
+        "approx_kl",
+        "approximate KL divergence between the policies before and after an iteration",
+        _POSITIVE,
+    ),
+    ("clip_fraction", "fraction of decisions with a clipped ratio", (0.0, 1.0)),
+    ("decisions_per_second", "decisions per second", _POSITIVE),
 )
-"""Metrics that reports plot, with captions."""
+"""Metrics that reports plot, with captions and possible values."""
 
 
 def write_report(
@@ -54,14 +64,23 @@ def write_report(
             f"its decisions written with twelve digits. Endgame: {html_text(endgame)}.</p>"
         )
     plots: list[str] = []
-    for key, about in LEARNING:
+    single: list[list[str]] = []
+    for key, about, possible in LEARNING:
         points = [(row["decisions"], row[key]) for row in rows if key in row]
-        if points:
+        if len(points) == 1:
+            single.append([key, about, f"{points[0][1]:.4g}"])
+        elif points:
             curve = {key: pictures.Curve(pictures.thinned(points))}
-            picture = pictures.curves(curve, "decisions", key, width=480, height=240)
+            picture = pictures.curves(
+                curve, "decisions", key, width=480, height=240, possible=possible
+            )
             plots.append(pictures.figure(picture, html_text(about)))
+    if plots or single:
+        parts.append("<h2>Learning</h2>")
+    if single:
+        parts.append(pictures.card(pictures.table(["metric", "meaning", "value"], single, left=2)))
     if plots:
-        parts += ["<h2>Learning</h2><section class='side'>", *plots, "</section>"]
+        parts += ["<section class='side'>", *plots, "</section>"]
     parts.append(
         f"<details><summary>Settings</summary><pre>{html_text(settings.as_yaml())}</pre></details>"
     )
@@ -90,9 +109,11 @@ def _win_rate_curves(results: Sequence[EvaluationResult]) -> str:
         )
         for name, results in by_curve.items()
     }
-    picture = pictures.curves(curves, "decisions", "hands won, in %", reference=50.0)
+    picture = pictures.curves(
+        curves, "decisions", "hands won, in %", reference=50.0, possible=(0.0, 100.0)
+    )
     keys = pictures.keys(list(curves))
-    return pictures.figure(picture, f"against {keys}; bands are 95 % intervals")
+    return pictures.figure(picture, f"against {keys}; bands and bars are 95 % intervals")
 
 
 class ReportFiles(Callback):

@@ -193,13 +193,15 @@ class Comparison(Struct, frozen=True, dict=True):
         if rows:
             parts.append(charts.card(charts.table(header, rows)))
         parts.append("<h2>Learning</h2><section class='side'>")
-        for metric, about in LEARNING:
+        for metric, about, possible in LEARNING:
             curves = {
                 training.name: as_curve(training.learning.get(metric, []))
                 for training in self.trainings
             }
             if any(curve.points for curve in curves.values()):
-                chart = charts.curves(curves, "decisions", metric, width=480, height=240)
+                chart = charts.curves(
+                    curves, "decisions", metric, width=480, height=240, possible=possible
+                )
                 parts.append(charts.figure(chart, html_text(about) + charts.keys(names)))
         return charts.page(title, [*parts, "</section>"])
 
@@ -390,7 +392,7 @@ def _load_metrics(run: Path) -> dict[str, list[Point]]:
     rows = charts.thinned(_read_csv(run / TABLE))
     return {
         name: [Point(float(row["decisions"]), float(row[name]), 0.0) for row in rows if row[name]]
-        for name, _ in LEARNING
+        for name, *_ in LEARNING
         if rows and name in rows[0]
     }
 

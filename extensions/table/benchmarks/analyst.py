@@ -8,7 +8,8 @@ champion's own card as good as any the two hands of a deal cancel out, so only t
 on: with the analyst's card and with the champion's, each with the same orders of the stock that
 nobody has seen yet.
 
-Beside the wins stands what the analyst charges the champion for its own cards.
+Beside the wins stands what the analyst charges the champion for its own cards. Files hold the
+differences between its estimates, and the report what it charges after it has shrunk them.
 
 Each trick of a chunk of deals is a line of `--out`: an interrupted command resumes, a larger
 `--hands` continues.
@@ -35,7 +36,7 @@ from german_whist.engine.dtypes import SEATS
 from german_whist.engine.rules import load_rules
 from german_whist.engine.view import View
 from german_whist.evaluation.statistics import t_quantile
-from german_whist.table.review.analysis import AnalysisSettings, Analyst, DecisionValues
+from german_whist.table.review.analysis import SHRINKAGE, AnalysisSettings, Analyst, DecisionValues
 
 RULES, CHAMPION, SEED = load_rules("classic"), "champion", 26112666
 CHUNK = 50
@@ -111,11 +112,11 @@ class Trick:
         """Hands won by the analyst's card less those by the champion's, by deal."""
         self.costs = np.zeros(CHUNK)
 
-    def add(self, deal: int, decision: DecisionValues) -> None:
+    def add(self, deal: int, decision: DecisionValues, cost: float) -> None:
         self.decisions += len(decision.cards) > 1
         self.mattered += decision.matters
         self.mistakes += decision.mistaken
-        self.costs[deal] += decision.cost
+        self.costs[deal] += cost
 
     def sums(self) -> dict[str, float]:
         sums = {name: getattr(self, name) for name in SUMS[:4]}
@@ -144,7 +145,7 @@ def _judge(analyst: Analyst, champion: Agent, table: Table, actions: Array, tric
     rng = np.random.default_rng([SEED, int(table.batch.games["number"][0]), table.played])
     for deal, view in enumerate(map(_view, table.views())):
         decision = analyst.decision(view, int(actions[deal]))
-        trick.add(deal, decision)
+        trick.add(deal, decision, decision.cost / analyst.shrinkage)
         if actions[deal] not in decision.best:
             trick.differences += 1
             games = stock_orders(table.batch.games[deal], rng)
@@ -180,7 +181,7 @@ def report(chunks: Collection[dict[str, Any]]) -> str:
             continue
         deals, total = len(parts) * CHUNK, {name: sum(p[name] for p in parts) for name in SUMS}
         accuracy = 1 - total["mistakes"] / total["mattered"] if total["mattered"] else 1.0
-        scale = deals / total["decisions"]
+        scale = SHRINKAGE.get(parts[0]["search"], 1.0) * deals / total["decisions"]
         rows.append(
             [
                 str(trick),

@@ -23,7 +23,7 @@ from ..review.analysis import Analysis, AnalysisStopped, analyse
 from ..review.replay import ReplayResult, replay_result
 from ..review.what_if import what_if
 from ..text.labels import label
-from ..text.words import title_of
+from ..text.words import display_name, title_of
 from .live_table import log
 from .messages import HandRef, Refused
 
@@ -171,5 +171,5 @@ def _summary(hand: StoredHand) -> HandSummary:
         rules_title=title_of(record.rules.name),
         result=replay_result(record),
         when=hand.finished,
-        opponent=hand.opponent,
+        opponent=display_name(hand.opponent),
     )

@@ -42,6 +42,8 @@ log = logging.getLogger("german_whist.table")
 _MAX_EVENTS = 400
 _DEFAULT_DELAY, _MIN_DELAY, _MAX_DELAY = 1000, 50, 60_000
 """Milliseconds."""
+PATIENCE_SECONDS = 60.0
+"""After so long a person may leave an agent that still thinks, and loses nothing."""
 _PAUSE_AFTER_HAND = 4
 """Delays between the last card of a watched hand and the next deal."""
 
@@ -107,8 +109,12 @@ class LiveTable:
         session: Session,
         backend: TableBackend,
         stored: StoredSession | None = None,
+        coached: bool = False,
     ) -> None:
-        """`stored` is the table's row in the store; None for a new table."""
+        """`stored` is the table's row in the store; None for a new table.
+
+        `coached`: whether a coach speaks in the first hand.
+        """
         self.id = name
         self.session = session
         self._backend = backend
@@ -116,11 +122,15 @@ class LiveTable:
         extra: Mapping[str, Any] = {} if stored is None else stored.extra
         self.revision = 0 if stored is None else stored.revision
         self.left = bool(extra.get("left", False))
+        self._coached = bool(extra.get("coached", coached))
         self.events = EventLog(extra.get("n", 0))
         self.speed = Speed(extra.get("delay_ms", _DEFAULT_DELAY), extra.get("paused", False))
         self._restart_clock()
         self.busy = False
         """Whether a thread decides or moves for an agent."""
+        self._busy_since = 0.0
+        self._excused = False
+        """Whether the table was left because its agent could not go on."""
         self._trouble: str | None = None
         self._notice: str | None = None
         self._saved_n: int = -1 if stored is None else self.events.last
@@ -134,6 +144,7 @@ class LiveTable:
             state = table_state(
                 self.session,
                 self._notes(),
+                coached=self._coached and self.session.game.number == 0,
                 id=self.id,
                 n=self.events.last,
                 thinking=self.busy and not self.session.settings.watched,
@@ -148,8 +159,8 @@ class LiveTable:
         """What there is to say about the hand that is over beside its result."""
         if not self.session.game.over:
             return []
-        hand, kind = self.session.game.number + 1, self.session.settings.rating_kind
-        change = self._backend.store.progress.rating_change(self.id, hand, kind)
+        hand = self.session.game.number + 1
+        change = self._backend.store.progress.rating_change(self.id, hand)
         return [*self._compared(), *([] if change is None else [words.rating_change(*change)])]
 
     def _compared(self) -> list[str]:
@@ -261,9 +272,11 @@ class LiveTable:
             self.events.forget()
 
     def leave(self) -> None:
-        """Close the table; an unfinished hand or match is lost."""
+        """Close the table; an unfinished hand or match is lost, unless the agent cannot go on."""
         with self._lock:
             if not self.session.over and not self.left:
+                late = self.busy and time.monotonic() - self._busy_since > PATIENCE_SECONDS
+                self._excused = late or self._trouble is not None
                 self.left = True
                 self.events.add([TableEvent("left", PERSON, label("event.left"))])
                 self._save()
@@ -303,6 +316,7 @@ class LiveTable:
 
     def _start_thinking(self) -> None:
         self.busy = True
+        self._busy_since = time.monotonic()
         name = self.session.settings.opponent
         self.events.add([TableEvent("thinking", 1, label("hand.thinking", name=name))])
         self._backend.run_in_background(self._think)
@@ -327,7 +341,7 @@ class LiveTable:
         log.error("table %s: an agent failed", self.id, exc_info=error)
         turn = self.session.turn or 0
         with self._lock:
-            name = self.session.settings.names[turn]
+            name = display_names(self.session)[turn]
             self._trouble = label("refused.failed", name=name, error=type(error).__name__)
             self.events.add([TableEvent("trouble", turn, self._trouble)])
 
@@ -394,13 +408,15 @@ class LiveTable:
         """Save the session if there are new events; needs the lock."""
         if self.events.last == self._saved_n:
             return
-        extra = {"n": self.events.last, "left": self.left, **asdict(self.speed)}
+        extra = {"n": self.events.last, "left": self.left, "coached": self._coached}
+        extra |= asdict(self.speed)
         try:
             self.revision = self._backend.store.save(
                 self.id,
                 self.session,
                 revision=self.revision,
                 given_up=self.left,
+                excused=self._excused,
                 extra=extra,
             )
         except sqlite3.Error as error:

@@ -57,8 +57,9 @@ class LiveTables:
         # Not in a pool of threads, whose end a program waits for: an agent may think for ever.
         threading.Thread(target=run, name="thinking", daemon=True).start()
 
-    def open(self, settings: SessionSettings) -> LiveTable:
-        table = LiveTable(new_id(), Session(settings, self.opponents.make), self)
+    def open(self, settings: SessionSettings, coached: bool = False) -> LiveTable:
+        session = Session(settings, self.opponents.make)
+        table = LiveTable(new_id(), session, self, coached=coached)
         table.begin()
         with self._lock:
             self._remember(table)

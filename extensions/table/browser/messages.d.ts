@@ -11,6 +11,7 @@ export interface TableRequest {
   replayed_from?: SameDealRequest | null;
   memory?: boolean;
   lesson?: number;
+  coached?: boolean;
 }
 
 export interface MatchRequest {
@@ -91,8 +92,13 @@ export interface TableText {
   prompt: string;
   answer: string;
   last: string;
-  guide: Array<string>;
+  guide: Guide | null;
   table: Array<string>;
+}
+
+export interface Guide {
+  text: Array<string>;
+  wrong: boolean;
 }
 
 export interface MatchState {
@@ -156,7 +162,6 @@ export interface AgentInfo {
   usual: boolean;
   named: boolean;
   strength: number | null;
-  strength_error: number | null;
 }
 
 export interface Refusal {
@@ -256,7 +261,7 @@ export interface PlayoutLine {
 
 export interface PuzzleStats {
   rating: number;
-  deviation: number;
+  provisional: boolean;
   puzzles: number;
   tried: number;
   solved: number;
@@ -281,6 +286,11 @@ export interface Exercise {
   solved: boolean | null;
   finished: number;
   title: string;
+}
+
+export interface LessonProgress {
+  done: Array<number>;
+  played: boolean;
 }
 
 export interface HandSummary {
@@ -461,6 +471,7 @@ export interface BoardState {
   trick: Array<PlayedCard>;
   last_trick: Array<PlayedCard>;
   tricks: Array<number>;
+  stock_tricks: [number, number] | null;
   open: boolean;
   turned: string | null;
   exchanged: Array<boolean | null>;
@@ -494,7 +505,6 @@ export interface Statistics {
   rows: Array<ResultRow>;
   total: Record<string, number>;
   play: Array<RatingPoint>;
-  memory: Array<RatingPoint>;
   puzzles: Array<RatingPoint>;
   accuracy: Array<AccuracyPoint>;
 }

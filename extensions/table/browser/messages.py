@@ -19,8 +19,8 @@ from ..game.opponents import AgentInfo, RulesInfo
 from ..game.session import OPPONENT, PERSON, HandResult, Session, leading_seat, winner_of
 from ..review.replay import KINDS, MatchInfo, PlayedCard, ReplayResult, card_texts, table_tricks
 from ..text import words
-from ..text.labels import YOU, capital, label
-from ..text.lessons import guide
+from ..text.labels import YOU, begin, label
+from ..text.lessons import Guide, guide
 
 _MAX_RESULTS = 200
 
@@ -57,7 +57,8 @@ class TableText(Struct):
     answer: str
     """The prompt after the person's action."""
     last: str
-    guide: list[str]
+    guide: Guide | None
+    """What the coach says; None without one."""
     table: list[str]
 
 
@@ -129,10 +130,13 @@ class TableState(VisibleState, kw_only=True):
     speed: Speed | None = None
 
 
-def table_state(session: Session, notes: list[str], **live: Any) -> TableState:
+def table_state(
+    session: Session, notes: list[str], *, coached: bool = False, **live: Any
+) -> TableState:
     """The session as seat 0 may see it; of two agents, with both hands.
 
     `live`: the fields that the session does not have, and `notes`, sentences for the result.
+    `coached`: whether the hand has a coach, as lessons do.
     """
     settings, game, view = session.settings, session.game, session.view(PERSON)
     names, match = display_names(session), match_state(session)
@@ -143,6 +147,8 @@ def table_state(session: Session, notes: list[str], **live: Any) -> TableState:
     memory = settings.memory and not game.over
     other_hand = None if memory else other_hand
     texts = _table_text(session, view, live, other_hand)
+    if coached or settings.lesson:
+        texts.guide = guide(view, names, settings.lesson, game)
     fields = live | visible_fields(view, texts, other_hand)
     if memory:
         fields |= {"known_other": [], "open": False, "last_trick": []}
@@ -205,7 +211,7 @@ def describe_view(view: View, names: tuple[str, str]) -> TableText:
         prompt=prompt,
         answer="",
         last=words.last_trick(view, names),
-        guide=[],
+        guide=None,
         table=[
             f"{words.spoken(prompt)}.",
             *words.table(view, names, view.known_opponent_cards, ""),
@@ -215,7 +221,8 @@ def describe_view(view: View, names: tuple[str, str]) -> TableText:
 
 def display_names(session: Session) -> tuple[str, str]:
     """The players' names in sentences: the person is `you`."""
-    first, second = map(words.display_name, session.settings.names)
+    names = session.settings.names
+    first, second = (words.display_name(name, names) for name in names)
     return words.distinct((first if session.settings.watched else YOU, second))
 
 
@@ -240,7 +247,7 @@ def _table_text(
         prompt=prompt,
         answer=label("hand.waits", name=names[1]),
         last="" if memory else words.last_trick(view, names, opponent_view),
-        guide=guide(view, names, settings.lesson, game) if settings.lesson else [],
+        guide=None,
         table=[
             f"{words.spoken(prompt)}.",
             *words.table(view, names, None if memory else opponent_cards, score),
@@ -352,7 +359,7 @@ def _upcards_event(view: View) -> TableEvent:
 
 
 def _event(kind: str, who: int | None, text: str, card: str | None = None) -> TableEvent:
-    return TableEvent(kind, who, capital(words.spoken(text)), card)
+    return TableEvent(kind, who, begin(words.spoken(text)), card)
 
 
 class Refusal(Struct, omit_defaults=True):

@@ -76,6 +76,7 @@ class TableRequest(Struct, forbid_unknown_fields=True):
     replayed_from: SameDealRequest | None = None
     memory: bool = False
     lesson: Annotated[int, Meta(ge=0, le=N_LESSONS)] = 0
+    coached: bool = False
 
 
 class PlayRequest(Struct, forbid_unknown_fields=True):
@@ -120,14 +121,14 @@ async def read_request(request: Request, kind: type[Body]) -> Body:
     """The JSON object in the body; an empty body is an empty object.
 
     Only `application/json` is read: pages of another origin cannot send it without being asked for
-    leave first, as they can send forms and plain text.
+    leave first, as they can send forms, empty ones too, and plain text.
     """
     media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     try:
         body = await request.body()
     except ClientDisconnect:
         raise Refused("the body ended too early") from None
-    if body and media_type != "application/json":
+    if media_type != "application/json":
         raise Refused(f"the body is {media_type[:80]!r}: application/json is read here", 415)
     values = read_json(body or b"{}", "the body", error=Refused)
     return convert(values, kind, "the body", error=Refused)

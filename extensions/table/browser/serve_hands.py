@@ -54,9 +54,10 @@ class HandHandlers:
 
     def networks(self, request: Request) -> Response:
         record = self._finished.record(*_hand_key(request))
-        policies = tuple(self._opponents.policies(record.rules))
+        policies = self._opponents.policies(record.rules)
         with self._reviewing:
-            return json_response(_review(record.to_line(), policies))
+            names, agents = tuple(policies), tuple(policies.values())
+            return json_response(_review(record.to_line(), names, agents))
 
     def file(self, request: Request) -> Response:
         key = _hand_key(request)
@@ -65,8 +66,8 @@ class HandHandlers:
 
 
 @lru_cache(maxsize=64)
-def _review(line: str, policies: tuple[NetworkAgent, ...]) -> NetworkReview:
-    return review_networks(GameRecord.from_line(line), policies)
+def _review(line: str, names: tuple[str, ...], policies: tuple[NetworkAgent, ...]) -> NetworkReview:
+    return review_networks(GameRecord.from_line(line), policies, names)
 
 
 def _hand_key(request: Request) -> tuple[str, int]:

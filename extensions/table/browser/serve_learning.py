@@ -38,7 +38,7 @@ from ..review.puzzles import (
 from ..review.replay import player_names
 from ..review.themes import ending_reason
 from ..text import words
-from ..text.labels import YOU, capital, label
+from ..text.labels import YOU, begin, label
 from .messages import Refused, VisibleState, describe_view, visible_fields
 from .requests import AnswerRequest, Services, json_response, read_request
 
@@ -103,7 +103,7 @@ class PuzzleStats(Struct):
     """The player's rating and results on puzzles, and the puzzles of each theme."""
 
     rating: float
-    deviation: float
+    provisional: bool
     puzzles: int
     tried: int
     solved: int
@@ -272,7 +272,7 @@ class LearningHandlers:
         streak, best_streak = streaks(solved)
         return PuzzleStats(
             rating=round(rating.value),
-            deviation=round(rating.deviation),
+            provisional=len(solved) < words.PROVISIONAL,
             puzzles=len(puzzles),
             tried=len(solved),
             solved=sum(solved),
@@ -281,6 +281,9 @@ class LearningHandlers:
             themes={name: n for name, n in themes.most_common() if n >= _LEAST_IN_THEME},
             history=history[:_MAX_HISTORY],
         )
+
+    def lessons(self, _: Request) -> Response:
+        return json_response(self._progress.lessons())
 
     def exercises(self, _: Request) -> Response:
         return json_response(self._progress.exercises())
@@ -383,7 +386,7 @@ def _to_next_decision(game: Game, action: int) -> list[VisibleState]:
 def _played(game: Game, action: int, seat: int) -> VisibleState:
     """The position after an action, which stands in `texts.answer`."""
     names = _names()
-    text = capital(words.action_text(names[game.turn != seat], game.phase, action))
+    text = begin(words.action_text(names[game.turn != seat], game.phase, action))
     game.play(action)
     step = VisibleState(**_visible(game.view(seat), names))
     step.texts.answer = text

@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from ..game.lessons import can_coach
 from ..game.session import SessionSettings
 from ..review.hints import find_hint, seen_cards
 from ..text.labels import label
@@ -53,7 +54,8 @@ class TableHandlers:
             settings = table_settings(body, self._services.opponents)
             if body.replayed_from is not None:
                 settings = self._same_deal(settings, body.replayed_from)
-            return self._live.open(settings)
+            coached = body.coached and can_coach(settings)
+            return self._live.open(settings, coached)
 
         table = await run_in_threadpool(open_table)
         return json_response(table.message(0), 201)

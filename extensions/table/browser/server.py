@@ -105,6 +105,7 @@ def make_app(store: Store, opponents: Opponents, access: Access) -> Starlette:
         Route(f"{at_hand}/file", hands.file),
         Route("/api/puzzles", learning.stats),
         Route("/api/puzzles/next", learning.next),
+        Route("/api/lessons", learning.lessons),
         Route("/api/exercises", learning.exercises),
         Mount("/static", StaticFiles(directory=STATIC, check_dir=False)),
     ]

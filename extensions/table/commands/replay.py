@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import load_agent, parse_agent_name
@@ -117,12 +117,11 @@ def _notable_page(records: list[GameRecord], agent: str) -> str:
     """The page of an agent's hands that are worth a look."""
     from ..browser.saved_replay import hands_page
     from ..review.hands import notable_hands, opponent_of
-    from ..review.replay import player_names
 
     name, source = parse_agent_name(agent)
     own = [record for record in records if opponent_of(record, name) is not None]
     if not own:
-        players = {player for record in records for player in player_names(record)}
+        players = {str(name) for record in records for name in _recorded(record)}
         raise ValueError(
             f"{name} meets nobody else in these hands: name one of their players, who are "
             f"{', '.join(sorted(players))}; as NAME=AGENT where the hands have another name for it"
@@ -136,6 +135,12 @@ def _notable_page(records: list[GameRecord], agent: str) -> str:
     policy = load_agent(source, rules)
     hands = notable_hands(records, name, policy if isinstance(policy, NetworkAgent) else None)
     return hands_page(name, hands)
+
+
+def _recorded(record: GameRecord) -> list[object]:
+    """The names of players as they stand in a record."""
+    names = record.meta.get("players")
+    return cast("list[object]", names) if isinstance(names, list) else []
 
 
 def good_records(path: Path) -> list[GameRecord]:

@@ -27,6 +27,7 @@ ANSWERS = (
     serve_learning.PlayoutLine,
     serve_learning.PuzzleStats,
     progress.Exercise,
+    progress.LessonProgress,
     finished_hands.HandSummary,
     finished_hands.AnalysisProgress,
     analysis.Analysis,

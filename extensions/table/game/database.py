@@ -21,7 +21,8 @@ import platformdirs
 
 FILE = "table.sqlite3"
 _SUFFIXES = ("", "-wal", "-shm")
-_VERSION = 5
+_VERSION, _CONVERTED = 6, 5
+"""Of the tables below, and the earlier one that is converted when it is opened."""
 _IN_MEMORY = ":memory:"
 _BUSY_SECONDS = 5.0
 _ID_BYTES = 18
@@ -141,13 +142,19 @@ class Database:
         if version == 0:
             for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
+        elif version == _CONVERTED:
+            self.convert(connection)
+        if version in (0, _CONVERTED):
             connection.execute(f"PRAGMA user_version={_VERSION}")
         connection.execute("COMMIT")
-        if version not in (0, _VERSION):
+        if version not in (0, _CONVERTED, _VERSION):
             raise ValueError(
                 f"{self.path} was written by another version of this program (layout {version}, "
                 f"this one reads {_VERSION}): use that one, or name another folder with --data"
             )
+
+    def convert(self, connection: sqlite3.Connection) -> None:
+        """Change what an earlier layout meant; its tables are the same."""
 
     def _rename_damaged(self, error: Exception) -> str:
         damaged = self.path.with_name(f"{FILE}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")

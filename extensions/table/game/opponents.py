@@ -24,7 +24,7 @@ from german_whist.engine.rules import Match, Rules, named_rules
 
 from ..rating import strengths
 from ..text.labels import label
-from ..text.words import display_name, title_of
+from ..text.words import display_name, tell_apart, title_of
 
 _OWN_PACKAGE = __name__.partition(".")[0] + "."
 _ONLY_IF_NAMED = ("thinker", "champion-1", "champion-2", "random-exact")
@@ -51,8 +51,6 @@ class AgentInfo(Struct):
     named: bool
     strength: int | None = None
     """Its Elo rating on the ladder of classic hands; None if it is not on it."""
-    strength_error: int | None = None
-    """Half of the rating's 95 % interval."""
 
 
 class RulesInfo(Struct):
@@ -85,7 +83,7 @@ class Opponent:
 
     @property
     def title(self) -> str:
-        return title_of(self.name) if "/" not in self.name else display_name(self.name)
+        return display_name(self.name)
 
     @property
     def is_network(self) -> bool:
@@ -159,6 +157,7 @@ class Opponents:
             self._opponents[name] = Opponent(name, label("agents.named"), bundled, named=True)
         self._shared = lru_cache(_CACHE_SIZE)(load_agent)
         self._named = extra
+        tell_apart(extra)
         for name in extra:
             _ = self._opponents[name].quick  # raises at the start, not on the page
 
@@ -176,15 +175,15 @@ class Opponents:
         own = shared.keeps_state or shared.transcript is not None
         return load_agent(name, rules, match=match) if own else shared
 
-    def policies(self, rules: Rules) -> list[NetworkAgent]:
+    def policies(self, rules: Rules) -> dict[str, NetworkAgent]:
         """The checkpoints of the command line that play these rules, or else the champion."""
         named = [name for name in self._named if self[name].is_network]
-        agents: list[NetworkAgent] = []
+        agents: dict[str, NetworkAgent] = {}
         for name in named or [CHAMPION]:
             with suppress(CannotPlay):
                 agent = self._shared(name, rules, match=None)
                 assert isinstance(agent, NetworkAgent)
-                agents.append(agent)
+                agents[display_name(name)] = agent
         return agents
 
     def menu(self) -> tuple[list[RulesInfo], list[AgentInfo]]:
@@ -197,7 +196,7 @@ class Opponents:
                 plays=opponent.plays,
                 usual=opponent.named or opponent.name in _USUAL,
                 named=opponent.named,
-                **_strength(opponent.name),
+                strength=_strength(opponent.name),
             )
             for opponent in self._opponents.values()
             if opponent.plays != []
@@ -217,11 +216,8 @@ class Opponents:
         ], agents
 
 
-def _strength(name: str) -> dict[str, int]:
-    if name not in strengths():
-        return {}
-    rating, deviation = strengths()[name]
-    return {"strength": round(rating), "strength_error": round(1.96 * deviation)}
+def _strength(name: str) -> int | None:
+    return round(strengths()[name][0]) if name in strengths() else None
 
 
 def rules_named(name: str) -> Rules:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -22,6 +23,19 @@ _LAST_RATING = (
 )
 
 
+_LESSONS_DONE = """
+SELECT DISTINCT json_extract(state, '$.settings.lesson') AS lesson FROM sessions
+WHERE over AND lesson > 0 AND NOT coalesce(json_extract(extra, '$.left'), 0) ORDER BY lesson
+"""
+
+
+class LessonProgress(Struct):
+    """The lessons played to their end, and whether the person has finished a hand."""
+
+    done: list[int]
+    played: bool
+
+
 class Exercise(Struct):
     """A mistake of the player, without the better card."""
 
@@ -35,6 +49,14 @@ class Exercise(Struct):
     title: str
 
 
+class RatingChange(NamedTuple):
+    """The rating before and after a hand, and the number of rated hands so far."""
+
+    before: float
+    after: float
+    hands: int
+
+
 class PlayerProgress:
     """Ratings, puzzle attempts and exercises."""
 
@@ -43,22 +65,22 @@ class PlayerProgress:
         self._hands = hands
 
     def rating(self, kind: str) -> Rating:
-        """The rating of a kind: `play` against agents, `memory`, or `puzzles`."""
+        """The rating of a kind: `play` against agents, or `puzzles`."""
         return _rating_and_time(self._database.rows(_LAST_RATING, kind))[0]
 
-    def rating_change(self, session: str, hand: int, kind: str) -> tuple[float, float] | None:
-        """The rating before and after a finished hand; None if it was not rated."""
+    def rating_change(self, session: str, hand: int) -> RatingChange | None:
+        """How a finished hand changed the rating; None if it was not rated."""
         rows = self._database.rows(
             "SELECT r.rating, r.finished = h.finished FROM hands h JOIN ratings r"
-            " ON r.kind = ? AND r.finished <= h.finished"
-            " WHERE h.session = ? AND h.hand = ? ORDER BY r.finished DESC, r.rowid DESC LIMIT 2",
-            kind,
+            " ON r.kind = 'play' AND r.finished <= h.finished"
+            " WHERE h.session = ? AND h.hand = ? ORDER BY r.finished DESC, r.rowid DESC",
             session,
             hand,
         )
         if not rows or not rows[0][1]:
             return None
-        return (rows[1][0] if len(rows) > 1 else Rating().value), rows[0][0]
+        before = rows[1][0] if len(rows) > 1 else Rating().value
+        return RatingChange(before, rows[0][0], len(rows))
 
     def record_attempt(self, puzzle: str, difficulty: Rating, solved: bool) -> Rating:
         """Record an attempt at a puzzle; only the first changes the rating, which is returned."""
@@ -78,6 +100,13 @@ class PlayerProgress:
         """The puzzles that were attempted, the latest first, and whether each was solved."""
         query = "SELECT puzzle, solved FROM attempts ORDER BY finished DESC, rowid DESC"
         return {puzzle: bool(solved) for puzzle, solved in self._database.rows(query)}
+
+    def lessons(self) -> LessonProgress:
+        rows = self._database.rows(_LESSONS_DONE)
+        ((played,),) = self._database.rows(
+            "SELECT EXISTS(SELECT 1 FROM hands WHERE player = ?)", HUMAN
+        )
+        return LessonProgress(done=[lesson for (lesson,) in rows], played=bool(played))
 
     def exercises(self) -> list[Exercise]:
         rows = self._database.rows(
@@ -129,16 +158,33 @@ class PlayerProgress:
             )
 
 
-def rate_hand(connection: sqlite3.Connection, hand: StoredHand, kind: str) -> None:
-    """Update the rating of a kind by a hand against an opponent of known strength."""
-    strength = strengths().get(hand.opponent)
-    if strength is None:
-        return
-    rating, rated_at = _last_rating(connection, kind)
+def rate_hand(connection: sqlite3.Connection, hand: StoredHand) -> None:
+    """Update the rating by a classic hand against an opponent of known strength."""
     score = (1 + (hand.pay > 0) - (hand.pay < 0)) / 2
-    days = (hand.finished - (rated_at or hand.finished)) / _DAY
-    updated = rating.after([(Rating(*strength), score)], days)
-    _insert_rating(connection, kind, updated, hand.finished)
+    _rate(connection, hand.opponent, score, hand.finished)
+
+
+def convert_ratings(connection: sqlite3.Connection) -> None:
+    """Rate the classic hands alone, which an earlier layout rated together with all others.
+
+    Its ratings stay in the table as `all-rules` and `memory`.
+    """
+    hands = connection.execute(
+        "SELECT h.opponent, (1 + (h.pay > 0) - (h.pay < 0)) / 2.0, h.finished FROM hands h"
+        " WHERE h.rules = 'classic' AND EXISTS (SELECT 1 FROM ratings r"
+        " WHERE r.kind IN ('play', 'memory') AND r.finished = h.finished) ORDER BY h.finished"
+    ).fetchall()
+    connection.execute("UPDATE ratings SET kind = 'all-rules' WHERE kind = 'play'")
+    for opponent, score, finished in hands:
+        if opponent in strengths():
+            _rate(connection, opponent, score, finished)
+
+
+def _rate(connection: sqlite3.Connection, opponent: str, score: float, finished: float) -> None:
+    rating, rated_at = _last_rating(connection, "play")
+    days = (finished - (rated_at or finished)) / _DAY
+    updated = rating.after([(Rating(*strengths()[opponent]), score)], days)
+    _insert_rating(connection, "play", updated, finished)
 
 
 def _last_rating(connection: sqlite3.Connection, kind: str) -> tuple[Rating, float | None]:

@@ -27,6 +27,7 @@ from german_whist.engine.records import GameRecord, MatchScore, record_of
 from german_whist.engine.rules import Match, Rules, load_rules
 from german_whist.engine.view import View
 
+from ..rating import strengths
 from ..review.replay import NOTE
 from ..text.labels import YOU, label
 from ..text.words import refusal_reason
@@ -94,13 +95,12 @@ class SessionSettings:
 
     @property
     def rated(self) -> bool:
-        """Whether hands count for the rating: the cards must be new to both players."""
-        return not (self.watched or self.deal or self.lesson or self.seed_chosen)
+        """Whether hands count for the rating: the cards must be new to both players.
 
-    @property
-    def rating_kind(self) -> str:
-        """The rating that a rated hand changes."""
-        return "memory" if self.memory else "play"
+        Opponents' strengths are known for classic hands alone.
+        """
+        known = not (self.watched or self.deal or self.lesson or self.seed_chosen)
+        return known and self.rules == load_rules("classic") and self.opponent in strengths()
 
     @property
     def watched(self) -> bool:

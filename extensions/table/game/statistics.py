@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from german_whist.common.serialization import csv_text
 
+from ..text.words import display_name
 from .session import HUMAN
 from .store import SUBSTITUTE, Store
 
@@ -72,7 +73,6 @@ class Statistics(Struct):
     total: dict[str, int]
     """Counts of the rows added up."""
     play: list[RatingPoint]
-    memory: list[RatingPoint]
     puzzles: list[RatingPoint]
     accuracy: list[AccuracyPoint]
 
@@ -88,18 +88,18 @@ def compute_statistics(store: Store) -> Statistics:
         played = matches.get((counts[0], counts[1]), (0, 0))
         rows.append(ResultRow(*counts, round(margin, 2), best, *played))  # pyright: ignore[reportCallIssue]
     rows.sort(key=lambda row: -row.hands)
+    opponents = [row.opponent for row in rows]
+    for row in rows:
+        row.opponent = display_name(row.opponent, opponents)
     total = {name: sum(getattr(row, name) for row in rows) for name in _COUNTS}
     accuracy = [
         AccuracyPoint(finished, mattered, mistakes, round(100 * (1 - mistakes / mattered), 1))
         for finished, mattered, mistakes in store.rows(_ACCURACIES)
     ]
-    play, memory, puzzles = (
-        [RatingPoint(*row) for row in store.rows(_RATINGS, kind)]
-        for kind in ("play", "memory", "puzzles")
+    play, puzzles = (
+        [RatingPoint(*row) for row in store.rows(_RATINGS, kind)] for kind in ("play", "puzzles")
     )
-    return Statistics(
-        rows=rows, total=total, play=play, memory=memory, puzzles=puzzles, accuracy=accuracy
-    )
+    return Statistics(rows=rows, total=total, play=play, puzzles=puzzles, accuracy=accuracy)
 
 
 def as_csv(store: Store) -> str:

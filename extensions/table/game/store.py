@@ -17,10 +17,16 @@ from typing import Any
 
 from ..text.words import display_name, join_words, match_kind, match_words, title_of
 from .database import Database, HandStore, StoredHand, insert_hand
-from .progress import PlayerProgress, rate_hand
+from .progress import PlayerProgress, convert_ratings, rate_hand
 from .session import OPPONENT, PERSON, Session, score_of, winner_of
 
 _MAX_LISTED = 200
+# Layout 5 had five lessons; of these the third and fourth are gone, and the fifth is the third.
+_LESSON = "json_extract(state, '$.settings.lesson')"
+_DELETE_OLD_LESSONS = f"DELETE FROM sessions WHERE {_LESSON} IN (3, 4)"
+_RENUMBER_LESSON = (
+    f"UPDATE sessions SET state = json_set(state, '$.settings.lesson', 3) WHERE {_LESSON} = 5"
+)
 SUBSTITUTE = "substitute"
 """In the place of a person who took over a hand that others had begun: it does not count."""
 
@@ -52,6 +58,11 @@ class Store(Database):
         self.hands = HandStore(self)
         self.progress = PlayerProgress(self, self.hands)
 
+    def convert(self, connection: sqlite3.Connection) -> None:
+        connection.execute(_DELETE_OLD_LESSONS)
+        connection.execute(_RENUMBER_LESSON)
+        convert_ratings(connection)
+
     def save(
         self,
         name: str,
@@ -59,12 +70,13 @@ class Store(Database):
         *,
         revision: int = 0,
         given_up: bool = False,
+        excused: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> int:
         """Save a session and its newly finished hands; returns the new revision.
 
         `revision` is that of the last `save`, 0 for a new session. `given_up` marks a session that
-        was left before its end.
+        was left before its end, which counts as a loss unless it is `excused`.
         """
         values = (
             revision + 1,
@@ -89,7 +101,7 @@ class Store(Database):
                 )
             if not cursor.rowcount:
                 raise RevisionConflict("this table was played on, or cleared away, elsewhere")
-            _insert_finished(connection, name, session, given_up)
+            _insert_finished(connection, name, session, given_up and not excused)
         return revision + 1
 
     def load(self, name: str) -> StoredSession | None:
@@ -165,11 +177,11 @@ def _insert_finished(
             given_up=0,
         )
         if insert_hand(connection, hand) and settings.rated and not record.meta.get("helped"):
-            rate_hand(connection, hand, settings.rating_kind)
+            rate_hand(connection, hand)
     given_up = given_up and not settings.watched and not session.over
     lost = given_up and not session.game.over and insert_hand(connection, under_way)
     if lost and settings.rated and not session.helped:
-        rate_hand(connection, under_way, settings.rating_kind)
+        rate_hand(connection, under_way)
     if settings.match is None or not (session.over or given_up):
         return
     won = -1 if given_up else {PERSON: 1, OPPONENT: -1, None: 0}[winner_of(session)]

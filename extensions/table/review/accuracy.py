@@ -7,7 +7,7 @@ endings, before them estimated by a search from the view of the player to move.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import sqrt
 from typing import Any
 
@@ -18,6 +18,7 @@ from german_whist.engine.records import GameRecord
 from german_whist.evaluation.statistics import t_quantile
 
 from .analysis import Analysis, AnalysisSettings, DecisionValues, analyse
+from .hands import deal_of
 from .replay import player_names
 
 
@@ -33,7 +34,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     cost: float
     """Mean cost of a decision, in the unit of the analysis."""
     margin_of_error: float | None
-    """Of the 95 % interval over hands; None if the player decided in one hand only."""
+    """Of the 95 % interval over deals; None if the player decided in one deal only."""
     mistakes: int
     """Decisions whose cost is beyond the noise."""
     accuracy: float | None
@@ -60,8 +61,10 @@ def accuracy(
 ) -> Accuracy:
     """Analyse every hand, and average the cost of each player's decisions."""
     analyses: list[tuple[tuple[str, str], Analysis]] = []
+    deals: list[Hashable] = []
     for number, record in enumerate(records, 1):
         analyses.append((player_names(record), analyse(record, settings)))
+        deals.append(deal_of(record))
         if progress is not None:
             progress(number)
     if not analyses:
@@ -76,22 +79,26 @@ def accuracy(
     costs: list[Cost] = []
     for player in players:
         for stage in ("foreplay", "endgame"):
-            costs += _costs(player, stage, analyses)
+            costs += _costs(player, stage, analyses, deals)
     search = analyses[0][1].search
     return Accuracy(unit=units[0], search=search, hands=len(analyses), costs=costs)
 
 
 def _costs(
-    player: str, stage: str, analyses: list[tuple[tuple[str, str], Analysis]]
+    player: str,
+    stage: str,
+    analyses: list[tuple[tuple[str, str], Analysis]],
+    deals: Sequence[Hashable],
 ) -> Iterable[Cost]:
-    hands = [
-        [
+    # The two hands of a deal, with the seats exchanged, are one observation: they are alike.
+    by_deal: dict[Hashable, list[DecisionValues]] = {deal: [] for deal in deals}
+    for deal, (names, analysis) in zip(deals, analyses, strict=True):
+        by_deal[deal] += [
             decision
             for decision in analysis.decisions
             if decision.stage == stage and names[decision.who] == player and len(decision.cards) > 1
         ]
-        for names, analysis in analyses
-    ]
+    hands = list(by_deal.values())
     if any(hands):
         yield _cost(player, stage, None, hands)
     for trick in sorted({decision.trick for hand in hands for decision in hand}):
@@ -104,7 +111,7 @@ def _cost(player: str, stage: str, trick: int | None, hands: list[list[DecisionV
     mistakes = sum(decision.mistaken for decision in decisions)
     mattered = sum(decision.matters for decision in decisions)
     mean = sum(decision.cost for decision in decisions) / len(decisions)
-    # Decisions of one hand are correlated: the interval is that of a ratio estimator over hands.
+    # Decisions of one deal are correlated: the interval is that of a ratio estimator over deals.
     residuals = [sum(decision.cost for decision in hand) - mean * len(hand) for hand in hands]
     n_hands = sum(map(bool, hands))
     variance = n_hands / max(1, n_hands - 1) * sum(residual**2 for residual in residuals)

@@ -41,12 +41,18 @@ from german_whist.engine.view import View
 
 from ..text.labels import label
 from ..text.words import action_symbol, join_words, percent
-from .replay import player_names
+from .replay import SUBSTITUTED, player_names
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
 THINKER, FLAT_MC = "thinker:256", "flat-mc:2500,voids,playout=counting"
 """Searches of the analysis: where the bundled networks play the rules, and elsewhere."""
+SHRINKAGE = {"thinker:256": 0.57}
+"""What a card gains in play for each point that a search charges for the other one.
+
+The best of several estimates is often the luckiest, so differences between estimates are too
+large. By regression on the first 2,000 hands of `benchmarks/analyst.py`; 1 where not measured.
+"""
 # A cost in the foreplay counts as a mistake beyond this many margins of error: of some three
 # hundred comparisons in a hand, one in twenty would exceed one margin of error by chance.
 SURE = 1.5
@@ -184,6 +190,7 @@ class Analyst:
         name, champion = self.settings.network, _champion(rules)
         self.network = champion if name is None else _load_network(name, rules)
         self._policy = champion if isinstance(self.search, ThinkerAgent) else None
+        self.shrinkage = SHRINKAGE.get(self.search.name, 1.0)
 
     def value_of_payoff(self, payoff: float) -> float:
         return round(50 + 50 * payoff if self.unit == WIN else payoff, 3) + 0.0
@@ -250,12 +257,20 @@ class Analyst:
 
     def _estimated(self, view: View, estimates: Estimates) -> list[ActionValue]:
         means, margins_of_error = estimates.means, estimates.margins_of_error
-        costs, cost_margins_of_error = estimates.costs(self._best_estimated(view, estimates))
+        best = self._best_estimated(view, estimates)
+        costs, cost_margins_of_error = estimates.costs(best)
+        best_mean = float(means[estimates.actions.index(best)])
+        costs, cost_margins_of_error = (
+            self.shrinkage * costs,
+            self.shrinkage * cost_margins_of_error,
+        )
         probs = self._probabilities(view)
         return [
             _action_value(
                 action,
-                value=self.value_of_payoff(float(means[k])),
+                value=self.value_of_payoff(
+                    best_mean + self.shrinkage * (float(means[k]) - best_mean)
+                ),
                 margin_of_error=self._payoff_difference(float(margins_of_error[k])),
                 cost=self._payoff_difference(max(0.0, float(costs[k]))),
                 cost_margin_of_error=self._payoff_difference(float(cost_margins_of_error[k])),
@@ -318,7 +333,11 @@ def analyse(
         game.play(action)
         if progress is not None:
             progress((n + 1) / len(actions))
-    mistakes = _mistakes(decisions, stakes, player_names(record))
+    # What an agent played in the person's place is no mistake of the person's.
+    others = record.meta.get(SUBSTITUTED)
+    played_by_others = set(others) if isinstance(others, list) else set[int]()
+    own = [decision for decision in decisions if decision.n not in played_by_others]
+    mistakes = _mistakes(own, stakes, player_names(record))
     turning_point = (
         label("mistakes.turning_point", text=mistakes[0].text)
         if mistakes
@@ -330,7 +349,7 @@ def analyse(
         network=None if analyst.network is None else analyst.network.name,
         decisions=decisions,
         mistakes=mistakes,
-        totals=[_seat_totals(decisions, mistakes, seat) for seat in range(SEATS)],
+        totals=[_seat_totals(own, mistakes, seat) for seat in range(SEATS)],
         turning_point=turning_point,
         story=_story(analyst, decisions, record),
     )
@@ -343,8 +362,13 @@ def _mistakes(
     decisions: list[DecisionValues], stakes: list[tuple[str, Card | None]], names: tuple[str, str]
 ) -> list[Mistake]:
     mistakes = [
-        Mistake(decision.n, decision.who, decision.cost, _mistake_text(decision, stake, names))
-        for decision, stake in zip(decisions, stakes, strict=True)
+        Mistake(
+            decision.n,
+            decision.who,
+            decision.cost,
+            _mistake_text(decision, stakes[decision.n], names),
+        )
+        for decision in decisions
         if decision.mistaken
     ]
     return sorted(mistakes, key=lambda mistake: (-mistake.cost, mistake.n))

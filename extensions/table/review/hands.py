@@ -80,9 +80,13 @@ def _seat(record: GameRecord, agent: str) -> int:
     return cast("list[str]", record.meta["players"]).index(agent)
 
 
-def _deal(record: GameRecord, agent: str) -> Hashable:
+def deal_of(record: GameRecord) -> Hashable:
     """What the two hands of a deal, with the seats exchanged, have in common."""
-    return record.seed, record.number, record.deal, opponent_of(record, agent)
+    return record.rules, record.seed, record.number, record.deal
+
+
+def _deal(record: GameRecord, agent: str) -> Hashable:
+    return deal_of(record), opponent_of(record, agent)
 
 
 def _margin(record: GameRecord, agent: str) -> int:

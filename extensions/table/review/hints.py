@@ -18,6 +18,7 @@ from german_whist.engine.rules import Rules
 from german_whist.engine.view import View
 
 from ..text.labels import label
+from ..text.lessons import beaten_by, beats, better_cards
 from ..text.words import action_symbol, join_words, percent
 from .analysis import WIN, ActionValue, Analyst, PositionValues
 
@@ -124,7 +125,7 @@ def hint_reason(view: View, position: PositionValues) -> str:
         if values[best] - action_value <= noise[action]
         or _value_text(position, action_value) == value
     ]
-    prize = _prize_text(view)
+    prize = _prize_text(view, best)
     if len(similar) > 1:
         symbols = list(map(action_symbol, sorted(similar, key=lambda action: action != best)[:4]))
         return label("hints.unclear", cards=join_words(symbols), card=card, value=value, idea=prize)
@@ -146,7 +147,8 @@ def _value_text(position: PositionValues, value: float) -> str:
     return label(f"hints.{'gains' if value > 0 else 'costs'}{about}", pay=f"{abs(value):.3g}")
 
 
-def _prize_text(view: View) -> str:
+def _prize_text(view: View, action: int) -> str:
+    """What is at stake, and what the card does for it."""
     if view.phase in ("choose", "exchange"):
         return label("hints.choosing" if view.phase == "choose" else "hints.exchange")
     if not view.upcards:
@@ -154,5 +156,9 @@ def _prize_text(view: View) -> str:
     symbols = [card.symbol for card in view.upcards]
     if len(symbols) > 1:
         return label("hints.two_up", cards=join_words(symbols))
-    trump_up = view.upcards[0].suit == view.trump
-    return label("hints.trump_up" if trump_up else "hints.up", card=symbols[0])
+    n, unseen, card = len(better_cards(view)), len(view.unseen), Card(action)
+    stake = label("hints.up", card=symbols[0], n=n, all=unseen)
+    if view.led is not None:
+        does = "hints.takes" if beats(view, view.led, action) else "hints.lets_go"
+        return f"{stake} {label(does, card=card.symbol, upcard=symbols[0])}"
+    return f"{stake} {label('hints.beaten', card=card.symbol, n=beaten_by(view, card))}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
@@ -97,8 +96,10 @@ class NetworkReview(Struct):
     continuations: list[Continuation]
 
 
-def review_networks(record: GameRecord, policies: Sequence[NetworkAgent]) -> NetworkReview:
-    """Review a finished hand."""
+def review_networks(
+    record: GameRecord, policies: Sequence[NetworkAgent], names: Sequence[str] = ()
+) -> NetworkReview:
+    """Review a finished hand; `names` of the policies, if they are not those of their files."""
     views, legal = policy_inputs(record)
     probabilities = [policy.network_probabilities(views) for policy in policies]
     beliefs = _beliefs(record.rules, views)
@@ -107,7 +108,8 @@ def review_networks(record: GameRecord, policies: Sequence[NetworkAgent]) -> Net
         for n in range(len(views))
     ]
     first_difference = _first_difference([policy.probabilities(views) for policy in policies])
-    names = _short_names(policies)
+    files = [policy.name for policy in policies]
+    names = list(names) or [words.display_name(name, files) for name in files]
     curves = [_value_curve(record), *map(partial(_critic_curve, record), names, policies)]
     continuations: list[Continuation] = []
     if first_difference is not None:
@@ -120,19 +122,6 @@ def review_networks(record: GameRecord, policies: Sequence[NetworkAgent]) -> Net
         first_difference=first_difference,
         continuations=continuations,
     )
-
-
-def _short_names(policies: Sequence[NetworkAgent]) -> list[str]:
-    """Names for columns: of a checkpoint its run and decisions, `quick-1@3,000,000`."""
-    names: list[str] = []
-    for policy in policies:
-        runs = [file for file in policy.checkpoints if file.run]
-        names.append(
-            f"{Path(runs[0].run).name}@{runs[0].decisions or 0:,}"
-            if runs
-            else Path(policy.name).stem
-        )
-    return names if len(set(names)) == len(names) else [policy.name for policy in policies]
 
 
 def policy_inputs(record: GameRecord) -> tuple[Array, list[list[int]]]:

@@ -22,11 +22,15 @@ from ..text.labels import label
 from ..text.words import plain_text
 
 KINDS = {"lead": "led", "follow": "followed", "choose": "chose", "exchange": "exchanged"}
+AGENT = "agent"
+"""The field of a record's `meta` with the name of that agent."""
 _MAX_TITLE = 200
 _MAX_NOTE = 10_000
 """A sentence for each change of a hand: sixty of them at most."""
 NOTE = "note"
 """The field of a record's `meta` that a replay shows."""
+SUBSTITUTED = "substituted"
+"""The field of a record's `meta` with the decisions that an agent made for both players."""
 
 
 class PlayedCard(Struct):
@@ -57,6 +61,8 @@ class BoardState(Struct):
     trick: list[PlayedCard]
     last_trick: list[PlayedCard]
     tricks: list[int]
+    stock_tricks: tuple[int, int] | None
+    """Tricks that won only a stock card; None where every trick counts."""
     open: bool
     turned: str | None
     """The dealer's card that was turned up before an exchange."""
@@ -120,8 +126,17 @@ def make_replay(record: GameRecord) -> Replay:
     game, names = record.start(), player_names(record)
     before = _board_state(game)
     steps: list[Step] = []
+    others = record.meta.get(SUBSTITUTED)
+    by_others = others if isinstance(others, list) else list[object]()
+    agent = plain_text(str(record.meta.get(AGENT, "")))
     for action in record.actions:
-        steps.append(_step(len(steps), game, action, before, names))
+        n = len(steps)
+        shown = (
+            tuple(label("replay.instead", agent=agent, name=name) for name in names)
+            if n in by_others
+            else names
+        )
+        steps.append(_step(n, game, action, before, shown))
         before = _board_state(game)
     rules = record.rules
     return Replay(
@@ -142,9 +157,11 @@ def player_names(record: GameRecord) -> tuple[str, str]:
     names = [label("site.seat", n=seat) for seat in (0, 1)]
     recorded = record.meta.get("players")
     if isinstance(recorded, list):
-        for seat, name in enumerate(cast("list[object]", recorded)[: len(names)]):
+        written = cast("list[object]", recorded)[: len(names)]
+        others = [name for name in written if isinstance(name, str)]
+        for seat, name in enumerate(written):
             if isinstance(name, str):
-                names[seat] = plain_text(name) or names[seat]
+                names[seat] = plain_text(words.display_name(name, others)) or names[seat]
     return words.distinct(names)
 
 
@@ -205,6 +222,7 @@ def _board_state(game: Game) -> BoardState:
         trick=trick,
         last_trick=last_trick,
         tricks=list(game.counting_tricks),
+        stock_tricks=words.stock_tricks(view),
         open=view.open,
         turned=None if game.turned is None else str(game.turned),
         exchanged=list(game.exchanged),

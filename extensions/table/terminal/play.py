@@ -25,7 +25,7 @@ from ..game.session import PERSON, Session, SessionError, SessionSettings, parse
 from ..game.store import Store, StoredSession
 from ..review.hints import find_hint
 from ..text import words
-from ..text.labels import capital, label
+from ..text.labels import begin, capital, label
 from .board import help_page, rules_page, seen_page, tricks_page
 
 T = TypeVar("T")
@@ -66,7 +66,8 @@ class Frontend(AbstractContextManager["Frontend"], Protocol):
 def short_names(settings: SessionSettings) -> tuple[str, str]:
     """The players' names, shortened to fit the board."""
     first, second = (
-        words.plain_text(words.display_name(name), _MAX_NAME) for name in settings.names
+        words.plain_text(words.display_name(name, settings.names), _MAX_NAME)
+        for name in settings.names
     )
     return first, second
 
@@ -192,9 +193,7 @@ class TerminalGame:
         self._save()
         after, front = self.session.view(PERSON), self._front
         action = int(self.session.game.actions[-1])
-        front.report_event(
-            capital(f"{words.action_text(self._names[seat], before.phase, action)}.")
-        )
+        front.report_event(begin(f"{words.action_text(self._names[seat], before.phase, action)}."))
         if after.trick > before.trick or after.phase == "over":
             front.report_event(f"{words.last_trick(after, self._names)}.")
             if before.stock_left and not after.stock_left and after.phase != "over":

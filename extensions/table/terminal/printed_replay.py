@@ -12,7 +12,7 @@ from german_whist.engine.cards import SUIT_SYMBOLS, SUITS, card
 
 from ..review.analysis import WIN, Analysis, DecisionValues
 from ..review.replay import BoardState, Draw, Replay, Step
-from ..text.labels import capital, label
+from ..text.labels import begin, label
 from ..text.words import action_symbol, percent, suit_name
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -33,7 +33,7 @@ def replay_lines(
 
     n_exchanges = sum(step.kind == "exchanged" for step in steps)
     for step in steps[:n_exchanges]:
-        yield f"  {capital(step.text)}"
+        yield f"  {begin(step.text)}"
         yield from values(step)
     has_stock = not n_exchanges
     if n_exchanges:

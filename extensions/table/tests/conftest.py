@@ -51,3 +51,12 @@ def store(tmp_path: Path) -> Iterator[Any]:
 @pytest.fixture
 def client(server: Any) -> Any:
     return server.client()
+
+
+@pytest.fixture(autouse=True)
+def own_agents() -> Iterator[None]:
+    """Names of agents are told apart from those of the same test alone."""
+    yield
+    from german_whist.table.text.words import tell_apart
+
+    tell_apart(())

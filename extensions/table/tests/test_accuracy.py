@@ -76,6 +76,13 @@ def test_costs_are_those_of_the_hands_added_up(result: Accuracy, records: list[G
     )
 
 
+def test_hands_of_one_deal_are_one_observation(result: Accuracy, records: list[GameRecord]) -> None:
+    """Hands that are played alike from both seats tell no more than one of them."""
+    once, twice = endgame_cost(result, "Ada"), endgame_cost(accuracy(records * 2, QUICK), "Ada")
+    assert twice.decisions == 2 * once.decisions
+    assert (twice.cost, twice.margin_of_error) == (once.cost, once.margin_of_error)
+
+
 def test_perfect_endings_have_no_mistakes(result: Accuracy) -> None:
     bob, ada = endgame_cost(result, "Bob"), endgame_cost(result, "Ada")
     assert (bob.cost, bob.mistakes, bob.margin_of_error, bob.accuracy) == (0, 0, 0, 100)

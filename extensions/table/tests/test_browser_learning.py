@@ -126,7 +126,7 @@ def test_another_card_is_tried_in_a_replay_and_played_on(user: User) -> None:
     expect(buttons).to_have_count(len(step["legal"]))
     buttons.nth(step["legal"].index(other)).focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".note")).to_contain_text("What if easy leads")
+    expect(page.locator(".note")).to_contain_text("What if Easy leads")
     assert page.url.endswith(f"~{step['n']}.{other}/1/{step['n'] + 1}")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".decision h2")).to_contain_text("Easy is to")
@@ -187,7 +187,7 @@ def test_hands_are_filtered_coloured_and_grouped_by_match(
     expect(page.locator(".hand-list a")).to_have_count(3)
     expect(page.locator(".hand-group h3")).to_contain_text("Small last against Easy: 2 hands")
     expect(page.locator(".hand-group a")).to_have_count(2)
-    page.get_by_label("Opponent").select_option("random")
+    page.get_by_label("Opponent").select_option("Random")
     expect(page.locator(".hand-list a")).to_have_count(1)
     assert page.locator(".hand-list li:is(.good, .bad, .faint)").count() == 1
 

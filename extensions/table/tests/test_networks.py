@@ -169,13 +169,13 @@ def test_a_checkpoints_name_has_its_run_and_options(
 def test_checkpoints_of_the_command_line_are_compared_in_replays(tmp_path, record) -> None:
     with running_server(tmp_path, more=("champion-1", "counting", "champion")) as server:
         found = server.client().get(f"/api/replays/{server.add_hand(record)}/1/networks")
-    assert found["names"] == ["champion-1", "champion"]
+    assert found["names"] == ["Champion-1", "Champion"]
     assert len(found["decisions"]) == len(record.actions)
 
 
 def test_without_checkpoints_replays_show_the_champion(server, client, record) -> None:
     hand = server.add_hand(record)
-    assert client.get(f"/api/replays/{hand}/1/networks")["names"] == ["champion"]
+    assert client.get(f"/api/replays/{hand}/1/networks")["names"] == ["Champion"]
 
 
 def test_panel_goes_to_decisions_and_keeps_to_a_seats_view(
@@ -193,7 +193,7 @@ def test_panel_goes_to_decisions_and_keeps_to_a_seats_view(
         user.go(f"replay/{server.add_hand(record)}/1/5")
         user.computed(".networks")
         names = page.locator(".policies thead th")
-        expect(names).to_have_text(["Card", "champion-1", "champion"])
+        expect(names).to_have_text(["Card", "Champion-1", "Champion"])
         assert names.last.evaluate("each => each.scrollWidth <= each.clientWidth")
         page.get_by_role("button", name="where they part").click()
         assert page.url.endswith(f"/{review.first_difference}")

@@ -147,6 +147,7 @@ def test_a_malformed_move_is_refused(client: Client) -> None:
     ("status", "method", "path", "headers"),
     [
         (415, "POST", "/api/tables", {"Content-Type": "text/plain"}),
+        (415, "POST", "/api/tables", {"Content-Type": "application/x-www-form-urlencoded"}),
         *((403, "GET", "/api/menu", {"Host": host}) for host in (*FOREIGN, "")),
         *((200, "GET", "/api/menu", {"Host": host}) for host in OWN),
         (403, "POST", "/api/tables", {"Origin": "http://evil.example"}),

@@ -18,7 +18,7 @@ from german_whist.agents import load_agent, register_agent
 from german_whist.agents.base import CannotPlay
 from german_whist.agents.registry import agent_names
 from german_whist.engine.view import View
-from german_whist.table.browser import serve_tables
+from german_whist.table.browser import live_table, serve_tables
 from german_whist.table.browser.server import STATIC
 from german_whist.table.game import opponents
 from german_whist.table.game.database import new_id
@@ -237,7 +237,7 @@ def test_a_hint_counts_for_the_hand_that_it_was_asked_in(
 
     monkeypatch.setattr(serve_tables, "find_hint", slow_hint)
     match = {"kind": "points", "n": 50}
-    table = TableClient(server.client(), rules="quick", opponent="easy", match=match)
+    table = TableClient(server.client(), rules="classic", opponent="easy", match=match)
     with ThreadPoolExecutor(1) as pool:
         hint = pool.submit(table.client.post, f"{table.path}/hint")
         asked.wait(PATIENCE)
@@ -276,10 +276,31 @@ def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path) -> None:
             table.play(table.state["legal"][0])
         while not table.state["trouble"]:
             table.wait()
-        assert "failing cannot go on (ZeroDivisionError)" in table.state["trouble"]
+        assert "Failing cannot go on (ZeroDivisionError)" in table.state["trouble"]
         assert table.state["texts"]["prompt"] == "Failing cannot go on"
         TableClient(client, rules="quick", opponent="easy").play_on(min)
+        before = client.get("/api/statistics")["total"]["hands"]
         assert client.post(f"{table.path}/leave")["state"]["left"]
+        # Whoever leaves an agent that cannot go on has lost nothing.
+        assert client.get("/api/statistics")["total"]["hands"] == before
+        assert all(each["over"] for each in client.get("/api/tables"))
+
+
+def test_agent_that_thinks_too_long_is_left_without_a_loss(tmp_path, monkeypatch) -> None:
+    played = threading.Event()
+    monkeypatch.setattr(Session, "decide", lambda _: played.wait(PATIENCE) and 0)
+    with running_server(tmp_path) as server:
+        client, lost = server.client(), []
+        for seconds in (1e9, -1.0):
+            monkeypatch.setattr(live_table, "PATIENCE_SECONDS", seconds)
+            table = TableClient(client, rules="classic", opponent="hard")
+            if table.state["turn"] == 0:
+                table.play(table.state["legal"][0])
+            assert table.state["thinking"]
+            client.post(f"{table.path}/leave")
+            lost.append(client.get("/api/statistics")["total"]["lost"])
+        assert lost == [1, 1]
+        played.set()
 
 
 _FAILING = f"{Path(__file__).stem}:failing"
@@ -302,19 +323,26 @@ def quick_only(rules, match=None):
     return load_agent("random", rules)
 
 
-def test_menu_has_strengths_with_errors_and_no_research_agents(client: Client) -> None:
+def test_menu_has_strengths_and_no_research_agents(client: Client) -> None:
     agents = {each["name"]: each for each in client.get("/api/menu")["agents"]}
     assert not {"thinker", "champion-1", "champion-2", "random-exact"} & set(agents)
-    bounds = {
-        name: (each["strength"] - each["strength_error"], each["strength"] + each["strength_error"])
-        for name, each in agents.items()
-        if each["strength"] is not None
-    }
+    strengths = {name: each["strength"] for name, each in agents.items()}
     for weaker, stronger in (("easy", "medium"), ("medium", "champion"), ("medium", "hard")):
-        assert bounds[weaker][1] < bounds[stronger][0]
-    # Hands of these two do not tell which is stronger, and neither do their figures.
-    assert bounds["hard"][0] < bounds["champion"][1]
-    assert all(15 <= (high - low) / 2 <= 40 for low, high in bounds.values())
+        assert strengths[weaker] < strengths[stronger]
+
+
+def test_hands_of_other_rule_sets_change_no_rating(client: Client) -> None:
+    for number, (rules, rated) in enumerate((("no-trump", False), ("classic", True)) * 6):
+        table = TableClient(client, rules=rules, opponent="medium")
+        assert table.state["rated"] == rated
+        table.finish_hand()
+        notes = table.state["result"]["notes"]
+        assert len(notes) == rated
+        if rated:
+            hands = f"{number // 2 + 1} hand"
+            assert ("provisional" in notes[0]) == (number // 2 + 1 < 10)
+            assert hands in notes[0]
+    assert len(client.get("/api/statistics")["play"]) == 6
 
 
 def test_menu_has_five_usual_rule_sets_before_all_others(client: Client) -> None:

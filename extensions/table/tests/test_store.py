@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +18,9 @@ from german_whist.table.game.database import FILE, new_id
 from german_whist.table.game.session import Session, SessionSettings
 from german_whist.table.game.statistics import as_csv, as_records, compute_statistics
 from german_whist.table.game.store import RevisionConflict, Store
+from german_whist.table.rating import Rating, strengths
 from german_whist.table.terminal.play import SessionSaver, find_session
+from german_whist.table.text.words import rating_change
 
 QUICK = load_rules("quick")
 
@@ -74,7 +78,7 @@ def test_statistics_add_up(store: Store) -> None:
     results = [session.results[0] for session in sessions]
     margins = [result.tricks[0] - result.tricks[1] for result in results]
     payoffs = [result.payoffs[0] for result in results]
-    assert (row.opponent, row.rules, row.hands) == ("threshold", "quick", 12)
+    assert (row.opponent, row.rules, row.hands) == ("Threshold", "quick", 12)
     assert (row.won, row.drawn, row.lost) == tuple(map(payoffs.count, (1, 0, -1)))
     assert row.margin == pytest.approx(sum(margins) / 12, abs=0.01)
     assert row.best == max(margins)
@@ -176,3 +180,52 @@ def test_a_full_disk_leaves_saved_sessions_intact(store: Store) -> None:
     stored = store.load(saver.name)
     assert stored is not None
     assert stored.state == session.state()
+
+
+# -- ratings
+
+
+def old_database(folder: Path, hands: list[tuple[str, float, int]]) -> None:
+    """A file of layout 5, with hands of several rule sets in one rating, and five lessons."""
+    with closing(Store(folder)) as store, store.transaction() as connection:
+        rating = Rating()
+        for rules, finished, pay in hands:
+            row = (f"s{finished}", 1, finished, rules, "medium", "human", 7, 6, pay, 1, "", 0)
+            connection.execute(f"INSERT INTO hands VALUES ({', '.join('?' * 12)})", row)
+            rating = rating.after([(Rating(*strengths()["medium"]), (1 + pay) / 2)])
+            connection.execute("INSERT INTO ratings VALUES ('play', ?, ?, ?)", (finished, *rating))
+        connection.execute("INSERT INTO ratings VALUES ('memory', 9.5, 900, 200)")
+        connection.execute("INSERT INTO ratings VALUES ('puzzles', 9.0, 1100, 90)")
+        for lesson in (2, 3, 4, 5):
+            state = json.dumps({"settings": {"lesson": lesson}})
+            values = (f"lesson {lesson}", 1, 0.0, 1, "{}", state, "{}")
+            connection.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        connection.execute("PRAGMA user_version=5")
+
+
+def test_mixed_ratings_are_converted_to_classic_hands_alone(tmp_path) -> None:
+    results = [("classic", 1.0, 1), ("no-trump", 2.0, -1), ("classic", 3.0, 1), ("draft", 4.0, -1)]
+    old_database(tmp_path, results)
+    for _ in range(2):  # what is converted stays as it is
+        with closing(Store(tmp_path)) as store:
+            expected, medium = Rating(), Rating(*strengths()["medium"])
+            for finished in (1.0, 3.0):
+                days = (2.0 if finished == 3.0 else 0.0) / 86400
+                expected = expected.after([(medium, 1.0)], days)
+            assert store.progress.rating("play") == pytest.approx(expected)
+            assert store.progress.rating("puzzles").value == 1100
+            kinds = dict(store.rows("SELECT kind, COUNT(*) FROM ratings GROUP BY kind"))
+            assert kinds == {"all-rules": 4, "memory": 1, "play": 2, "puzzles": 1}
+            assert len(store.hands.latest()) == 4
+            assert store.progress.lessons().done == [2, 3]
+            change = store.progress.rating_change("s3.0", 1)
+            assert change is not None
+            assert (change.hands, change.after) == (2, pytest.approx(expected.value))
+            assert store.progress.rating_change("s2.0", 1) is None
+
+
+def test_rating_is_provisional_for_ten_hands() -> None:
+    assert rating_change(1000, 1012.4, 9) == (
+        "Your rating: about 1012, provisional after 9 hands of 10"
+    )
+    assert rating_change(1000, 1012.4, 10) == "Your rating: 1012 (+12)"

@@ -161,4 +161,4 @@ def test_thinking_is_shown_and_can_be_left(store, tmp_path, monkeypatch):
     monkeypatch.setattr(terminal, "key", lambda _: "q" if "is thinking" in terminal.page else None)
     with pytest.raises(LeaveTable):
         play(session, store)
-    assert "Slow:player is thinking, 1 s" in terminal.page
+    assert "slow:player is thinking, 1 s" in terminal.page

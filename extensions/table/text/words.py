@@ -28,9 +28,11 @@ from german_whist.engine.cards import (
 from german_whist.engine.rules import Match
 from german_whist.engine.view import Trick, View
 
-from .labels import YOU, capital, label, labels
+from .labels import YOU, begin, capital, label, labels
 
 _MAX_LENGTH = 40
+PROVISIONAL = 10
+"""A rating is provisional until so many hands, or puzzles, were rated."""
 _SYMBOL = re.compile(f"(10|[2-9JQKA])([{''.join(SUIT_SYMBOLS)}])")
 
 # -- names and numbers
@@ -42,17 +44,42 @@ def plain_text(text: str, max_length: int = _MAX_LENGTH) -> str:
     return line if len(line) <= max_length else line[: max_length - 1] + "…"
 
 
-def display_name(name: str) -> str:
-    """A player's name in sentences; a checkpoint's is its file's, or its run's and decisions."""
-    if "/" in name or "\\" in name:
-        written, comma, options = name.partition(",")
-        # A path from within a run does not say what the run is called.
-        path = PurePath(os.path.abspath(written))
-        in_run = path.parent.name == FOLDER and path.stem.isdecimal()
-        shown = f"{path.parent.parent.name}@{int(path.stem):,}" if in_run else path.stem
-        return shown + comma + options
-    # Agents' names are names in sentences, too; a person's stays as it was typed.
-    return capital(name) if name.partition(":")[0] in agent_names() else name
+_listed: list[str] = []
+
+
+def tell_apart(names: Iterable[str]) -> None:
+    """The agents that a table lists: names are shown as short as tells these apart."""
+    _listed[:] = names
+
+
+def display_name(name: str, others: Iterable[str] = ()) -> str:
+    """A player's name wherever it is shown.
+
+    Of a path it is the shortest end that no other listed agent has: a checkpoint's run and
+    decisions, a run's or a file's name, with folders before it where that is not enough.
+    """
+    if not _is_path(name):
+        # Agents' names are names in sentences, too; a person's stays as it was typed.
+        return capital(name) if name.partition(":")[0] in agent_names() else name
+    parts = _path_parts(name)
+    rivals = {_path_parts(other) for other in (*_listed, *others) if _is_path(other)} - {parts}
+    lengths = range(1, len(parts))
+    n = next((n for n in lengths if all(rival[-n:] != parts[-n:] for rival in rivals)), len(parts))
+    return "/".join(parts[-n:]) + "".join(name.partition(",")[1:])
+
+
+def _is_path(name: str) -> bool:
+    # What no file name holds is no path, as in a hostile record.
+    return ("/" in name or "\\" in name) and not set(name) & set('<>"|?*')
+
+
+def _path_parts(name: str) -> tuple[str, ...]:
+    # A path from within a run does not say what the run is called.
+    path = PurePath(os.path.abspath(name.partition(",")[0]))
+    if path.parent.name == FOLDER and path.stem.isdecimal():
+        run = path.parent.parent
+        return *run.parts[:-1], f"{run.name}@{int(path.stem):,}"
+    return *path.parts[:-1], path.stem
 
 
 def distinct(names: Sequence[str]) -> tuple[str, str]:
@@ -263,7 +290,7 @@ def last_trick(view: View, names: tuple[str, str], opponent: View | None = None)
     if tricks[-1].followed is None and trick.followed is not None:
         led, followed = trick.led.symbol, trick.followed.symbol
         return label("last.cards", led=led, followed=followed, outcome=outcome)
-    return capital(outcome)
+    return begin(outcome)
 
 
 def drawn_card(card: Card | None) -> str:
@@ -318,13 +345,13 @@ def headline(names: tuple[str, str], winner: int | None, game: str = "hand") -> 
 def result(
     tricks: Sequence[int], payoffs: Sequence[int], names: Sequence[str], low: bool = False
 ) -> str:
-    """The result of a hand: `8–5: you win, paid 1`."""
+    """The result of a hand: `8–5: you win`, or `8–5: you win 3 points`."""
     own, other = tricks
     if payoffs[0] == payoffs[1]:
         return label("result.tie", own=own, other=other)
     name = names[0 if payoffs[0] > payoffs[1] else 1]
     how = label("result.low") if low else ""
-    return label("result.won", own=own, other=other, how=how, name=name, pay=abs(payoffs[0]))
+    return label("result.won", own=own, other=other, how=how, name=name, n=abs(payoffs[0]))
 
 
 # -- the table in sentences
@@ -390,8 +417,10 @@ def _trick_spoken(trick: Trick, names: tuple[str, str]) -> str:
     return label("spoken.both", name=leader, card=led, other=follower, second=followed)
 
 
-def rating_change(before: float, after: float) -> str:
-    """The rating after a hand, with its change."""
+def rating_change(before: float, after: float, hands: int) -> str:
+    """The rating after a hand, with its change; the first hands say too little for one."""
+    if hands < PROVISIONAL:
+        return label("score.provisional", rating=round(after), n=hands, all=PROVISIONAL)
     change = f"{round(after) - round(before):+}".replace("-", "−")
     return label("score.rating", rating=round(after), change=change)
 

@@ -16,8 +16,10 @@ export const LABELS = JSON.parse(byId("labels").textContent);
 export const TOUCH = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const KEY = / \((?:[A-Z,?←→]|Space|Home|End)\)$/;
 
-/** @param {string} text */
-export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+/** A text at the start of a sentence: names of agents and runs stay as they are.
+ * @param {string} text
+ */
+export const capital = (text) => text.replace(/^(?:you|the other|seat \d+)\b/, (word) => word[0].toUpperCase() + word.slice(1));
 
 /* Of a sentence's forms the one for this person and number. */
 /** @type {(found: Labels, values: Values) => string} */

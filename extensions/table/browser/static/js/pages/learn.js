@@ -1,7 +1,7 @@
 // @ts-check
 /* Learn: a guided first hand, puzzles with a rating, the mistakes of one's own hands, and the rules. */
 
-/** @import { Exercise, PuzzleStats } from "../../../messages" */
+/** @import { Exercise, LessonProgress, PuzzleStats } from "../../../messages" */
 /** @import { Child } from "../base/dom.js" */
 
 import { get } from "../base/api.js";
@@ -18,23 +18,26 @@ const themeOf = (theme) => (theme ? label(`themes.${theme}.name`) : label("learn
 
 export class LearnPage {
   constructor() {
+    this.lessons = h("ol", { class: "lesson-list" });
     this.puzzles = h("div", { class: "lesson-body parts" });
     this.own = h("div", { class: "lesson-body parts" });
     this.root = h("div", { class: "page learn" }, h("h1", { tabindex: "-1" }, label("site.learn")),
       part(label("learn.lessons_title"), label("learn.lessons_about"),
-        h("ol", { class: "lesson-list" }, LABELS.learn.lessons.map(([title, about], n) => h("li", {}, h("div", {}, h("h3", {}, title), faint(about)),
-          button(() => sitDown({ lesson: n + 1 }), n ? "small" : "primary small", label("learn.begin"), h("span", { class: "sr-only" }, " ", title))))),
+        this.lessons,
         h("div", { class: "lesson-buttons wrap" }, button(() => openRules("classic"), "quiet", label("lobby.read_rules")))),
       part(label("learn.puzzles"), label("learn.puzzles_about"), this.puzzles),
       part(label("learn.mistakes"), label("learn.mistakes_about"), this.own));
   }
 
   async open() {
-    /** @type {[PuzzleStats, Exercise[]]} */
-    const [solver, mistakes] = await Promise.all([get("/api/puzzles"), get("/api/exercises")]);
+    /** @type {[LessonProgress, PuzzleStats, Exercise[]]} */
+    const [{ done }, solver, mistakes] = await Promise.all([get("/api/lessons"), get("/api/puzzles"), get("/api/exercises")]);
+    this.lessons.replaceChildren(...LABELS.learn.lessons.map(([title, about], n) => h("li", {}, h("div", {}, h("h3", {}, title), faint(about)),
+      done.includes(n + 1) ? h("span", { class: "good" }, label("learn.done")) : "",
+      button(() => sitDown({ lesson: n + 1 }), done.includes(n + 1) ? "small" : "primary small", label("learn.begin"), h("span", { class: "sr-only" }, " ", title)))));
     this.puzzles.replaceChildren(
       h("p", { class: "figures-line" }, h("b", {}, solver.rating), " ", [
-        label("learn.rating", { n: 2 * solver.deviation }),
+        label(solver.provisional ? "learn.provisional" : "learn.rating"),
         ...(solver.tried ? [label("learn.solved", { solved: solver.solved, n: solver.tried }), label("learn.streak", { n: solver.streak, best: solver.best_streak })] : []),
         label("learn.in_set", { n: solver.puzzles })].join(" · ")),
       h("div", { class: "lesson-buttons wrap" }, h("a", { class: "button primary", href: "#/puzzles" }, label("learn.solve")),

@@ -1,7 +1,7 @@
 // @ts-check
 /* The lobby: choose an opponent, a rule set and a match, go on with a table, watch, open a record. */
 
-/** @import { AgentInfo, MatchRequest, TableRequest, TableSummary } from "../../../messages" */
+/** @import { AgentInfo, LessonProgress, MatchRequest, TableRequest, TableSummary } from "../../../messages" */
 
 import { get, remove } from "../base/api.js";
 import { attempt, dialog } from "../base/dialogs.js";
@@ -31,18 +31,18 @@ const FACES = { easy: "JD", medium: "QH", counting: "QS", hard: "KC", champion: 
 
 /* A court card for those whom people play, the first letter for the others. */
 /** @param {AgentInfo} agent */
-function portrait({ name }) {
+function portrait({ name, title }) {
   const card = FACES[name];
-  return card ? face(card, "classic") : h("span", { class: "agent-mark", "aria-hidden": "true" }, name[0].toUpperCase());
+  return card ? face(card, "classic") : h("span", { class: "agent-mark", "aria-hidden": "true" }, title[0].toUpperCase());
 }
 
 /* Where an agent stands on the ladder of classic hands, between a random player and twice a threshold's. */
 /** @param {AgentInfo} agent */
-function strength({ strength: rating, strength_error: error }) {
+function strength({ strength: rating }) {
   if (rating === null) return null;
   const meter = h("i", {});
   meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
-  return h("span", { class: "strength wrap row" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), label("lobby.strength", { n: rating, error }));
+  return h("span", { class: "strength wrap row" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), label("lobby.strength", { n: rating }));
 }
 
 export class LobbyPage {
@@ -52,6 +52,8 @@ export class LobbyPage {
     /** @type {{ rules: string, opponent: string, player: string, kind: "single" | "points" | "best", lengths: { points: number, best: number }, memory: boolean }} */
     this.choice = { rules: "classic", opponent: "medium", player: "medium", kind: "single", lengths: { points: 10, best: 3 }, memory: false, ...lastGame() };
     this.chooseNamed();
+    /* A first hand is coached. */
+    this.coached = false;
     this.tables = h("div", { class: "tables parts" });
     this.first = h("section", { class: "first-hand card-panel row between", hidden: true },
       h("div", {}, h("h2", {}, label("learn.first")), faint(label("lobby.first_about"))),
@@ -219,14 +221,15 @@ export class LobbyPage {
     const play = /** @type {HTMLButtonElement} */ (this.form.querySelector("button.primary"));
     play.disabled = true;
     const seat = this.watching ? { player } : {};
-    play.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), memory: this.fromMemory, ...this.dealt() });
+    play.disabled = await sitDown({ rules, opponent, ...seat, match: this.match(), memory: this.fromMemory, coached: this.coached, ...this.dealt() });
   }
 
   async showTables() {
-    /** @type {TableSummary[]} */
-    const all = await get("/api/tables");
+    /** @type {[TableSummary[], LessonProgress]} */
+    const [all, { done, played }] = await Promise.all([get("/api/tables"), get("/api/lessons")]);
     const tables = all.filter((table) => !table.over);
-    this.first.hidden = all.length > 0;
+    this.first.hidden = done.length > 0;
+    this.coached = !played && !done.length;
     if (!tables.length) return this.tables.replaceChildren();
     return this.tables.replaceChildren(h("h2", {}, label("lobby.go_on")), h("ul", { class: "table-list stack" }, tables.map((table) => h("li", { class: "card-panel" },
       h("a", { href: `#/table/${table.id}` }, h("b", {}, table.title), h("span", {}, `${table.match} · ${table.score.join(" – ")}`)),

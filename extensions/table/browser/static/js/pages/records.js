@@ -5,7 +5,7 @@
 
 import { get } from "../base/api.js";
 import { faint, h } from "../base/dom.js";
-import { capital, label } from "../base/words.js";
+import { label } from "../base/words.js";
 
 /** @param {ReplayResult} result */
 const won = (result) => (result.payoffs[0] > 0 ? "won" : result.payoffs[0] < 0 ? "lost" : "drawn");
@@ -13,7 +13,7 @@ const won = (result) => (result.payoffs[0] > 0 ? "won" : result.payoffs[0] < 0 ?
 const OUTCOMES = { won: "good", lost: "bad", drawn: "faint" };
 
 /** @param {HandSummary} hand */
-const titleOf = (hand) => label("records.against", { rules: hand.rules_title, opponent: capital(hand.opponent) });
+const titleOf = (hand) => label("records.against", { rules: hand.rules_title, opponent: hand.opponent });
 
 /** @param {HandSummary} hand */
 function handLink(hand) {

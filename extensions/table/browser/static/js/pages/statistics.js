@@ -5,7 +5,7 @@
 
 import { get } from "../base/api.js";
 import { faint, h } from "../base/dom.js";
-import { capital, LABELS, label, signed } from "../base/words.js";
+import { LABELS, label, signed } from "../base/words.js";
 import { chart } from "./chart.js";
 
 /** @type {(won: number, all: number) => string} */
@@ -28,7 +28,7 @@ export class StatisticsPage {
     const { rows, total } = statistics;
     /** @type {(title: string, points: RatingPoint[]) => HTMLElement | null} */
     const rated = (title, points) => (points.length ? chart({ title, points: points.map(({ rating, deviation }) => ({ value: rating, width: 2 * deviation })) }) : null);
-    const charts = h("div", { class: "charts parts" }, rated(label("statistics.play"), statistics.play), rated(label("statistics.memory"), statistics.memory), rated(label("statistics.puzzles"), statistics.puzzles),
+    const charts = h("div", { class: "charts parts" }, rated(label("statistics.play"), statistics.play), rated(label("statistics.puzzles"), statistics.puzzles),
       statistics.accuracy.length ? chart({ title: label("statistics.accuracy"), unit: " %", range: [0, 100], points: statistics.accuracy.map(({ accuracy }) => ({ value: accuracy })) }) : null);
     if (!rows.length) {
       this.body.replaceChildren(h("div", { class: "empty card-panel parts" }, h("p", {}, label("statistics.none")), h("a", { class: "button primary", href: "#/" }, label("statistics.play_one"))), charts);
@@ -46,7 +46,7 @@ export class StatisticsPage {
         h("thead", {}, h("tr", {}, LABELS.statistics.columns.map((text, place) =>
           h("th", { scope: "col", class: place > 1 ? "right" : "" }, text)))),
         h("tbody", {}, rows.map((row) => h("tr", {},
-          h("th", { scope: "row" }, capital(row.opponent)), h("td", {}, row.rules),
+          h("th", { scope: "row" }, row.opponent), h("td", {}, row.rules),
           [row.hands, row.won, row.drawn, row.lost, share(row.won, row.hands), signed(row.margin, 2), signed(row.best), row.matches, row.matches_won]
             .map((value) => h("td", { class: "right" }, String(value)))))))),
       charts,

@@ -62,7 +62,11 @@ export class ReplayView {
     /** @type {number | undefined} */
     this.playing = undefined;
     this.progress = h("progress", { max: 1, "aria-label": label("steps.analysis") });
-    this.tableView = new TableView(options.tableView);
+    // Nobody has to hit the cards of a replay, so a hand lies in one row.
+    this.tableView = new TableView(() => {
+      const wished = options.tableView();
+      return { ...wished, rows: wished.rows === "stacked" ? "stacked" : "single" };
+    });
     this.plates = new Plates(this.tableView);
     this.stepCount = h("p", { class: "replay-count faint" });
     this.stepText = h("p", { class: "replay-text", "aria-live": "polite" });
@@ -90,11 +94,9 @@ export class ReplayView {
     this.mistakes = h("section", { class: "mistakes stack", hidden: true },
       h("div", { class: "mistakes-head wrap row between" }, h("h2", {}, label("steps.by_cost")), h("label", {}, this.own, " ", label("steps.only_mine"))), this.mistakeList);
     this.panel = h("aside", { class: "analysis", "aria-label": label("steps.analysis"), tabindex: "0" },
-      replay.note ? h("p", { class: "note" }, replay.note) : null, this.stepText, this.decision, options.actions, this.networks, this.totals, this.mistakes, this.tricks);
-    this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.tableView.root, this.story, this.controls), this.panel);
+      replay.note ? h("p", { class: "note" }, replay.note) : null, this.stepText, this.decision, this.story, options.actions, this.networks, this.totals, this.mistakes, this.tricks);
+    this.root = h("div", { class: "replay" }, h("div", { class: "replay-table" }, this.tableView.root, this.controls), this.panel);
     this.tableView.root.setAttribute("role", options.onchoose ? "group" : "img");
-    this.resized = new ResizeObserver(() => this.drawStory());
-    this.resized.observe(this.controls);
     this.setAnalysis(analysis);
     // The table has a size once the page has been laid out; an analysis may be there before.
     requestAnimationFrame(() => this.closed || this.go(this.at, true));
@@ -104,7 +106,6 @@ export class ReplayView {
     this.closed = true;
     clearInterval(this.playing);
     this.tableView.close();
-    this.resized.disconnect();
   }
 
   get last() {
@@ -119,7 +120,10 @@ export class ReplayView {
     if (!analysis) this.story.replaceChildren();
     else if (!this.analysis) this.showProgress(analysis.done);
     else {
-      this.drawStory();
+      const { story, unit } = this.analysis;
+      this.plot = storyPlot({ story, unit, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
+      this.story.replaceChildren(h("h2", { class: "sr-only" }, label("story.title")), this.plot.root);
+      this.plot.at(this.at);
       this.hideStory();
       this.showMistakes();
     }
@@ -137,16 +141,6 @@ export class ReplayView {
   showNetworks() {
     const step = this.replay.steps.at(this.at);
     this.networksPanel?.at(this.at, this.view, !step || this.isHidden(step));
-  }
-
-  /* The story is drawn as wide as there is room. */
-  drawStory() {
-    if (!this.analysis) return;
-    const { story, unit } = this.analysis;
-    const width = Math.max(300, this.story.clientWidth - 29);
-    this.plot = storyPlot({ story, unit, width, name: this.replay.players[0], steps: this.last, onpick: (n) => this.go(n) });
-    this.story.replaceChildren(h("h2", { class: "sr-only" }, label("story.title")), this.plot.root);
-    this.plot.at(this.at);
   }
 
   /* It shows what the first player could expect from a hand that the second does not see. */
@@ -172,8 +166,10 @@ export class ReplayView {
       h("table", { class: "totals" }, h("caption", { class: "sr-only" }, label("steps.how_well")),
         h("thead", {}, h("tr", {}, ["", label("steps.accuracy"), label("steps.mistakes"), label("steps.cost")].map((text) => (text ? h("th", { scope: "col" }, text) : h("td"))))),
         h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, name),
-          h("td", {}, accuracyText(totals[who].accuracy)),
-          h("td", {}, label("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))))))));
+          totals[who].mattered ? [h("td", {}, accuracyText(totals[who].accuracy)),
+            h("td", {}, label("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))]
+            : h("td", { colspan: 3 }, label("steps.nothing_mattered"))))))),
+      faint(label("steps.accuracy_about")));
     this.mistakes.hidden = false;
     this.mistakeList.replaceChildren(
       mistakes.length
@@ -204,8 +200,7 @@ export class ReplayView {
   /** @param {number} step */
   goToMistake(step) {
     this.go(step);
-    this.root.scrollIntoView({ block: "start" }); // On a phone the list lies below the table.
-    this.panel.scrollTop = 0; // Beside it, below the decision.
+    this.panel.scrollTop = 0; // The decision stands above the list.
   }
 
   /** Goes to a step; the position before it is shown.
@@ -226,7 +221,7 @@ export class ReplayView {
     const prompt = next?.prompt ?? this.replay.result.text;
     this.plates.update({
       names: [players[bottom], players[1 - bottom]], watched: true, match: { kind: "single" }, dealer: seat(this.replay.dealer),
-      tricks: turned(before.tricks), stock_tricks: null, turned: before.turned, exchanged: turned(before.exchanged), turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
+      tricks: turned(before.tricks), stock_tricks: before.stock_tricks && turned(before.stock_tricks), turned: before.turned, exchanged: turned(before.exchanged), turn: before.turn === null ? null : seat(before.turn), trump: before.trump, low: before.low,
       stock_left: before.stock_left, last_trick: before.last_trick, texts: { prompt, stage: "", last: "" },
     });
     this.options.onstep?.(this.at);
@@ -250,13 +245,17 @@ export class ReplayView {
     const zone = step?.kind === "chose" ? "up" : step?.who === (this.view === 1 ? 1 : 0) ? "hand" : "other";
     this.tableView.buttons(free.map((action) => ({ key: cardOf(action) ?? "stock", action, zone: isCard(action) ? zone : "stock", name: actionName(action) })), {
       label: label("replay.choose"), onfocus: () => {}, onhover: (key) => this.tableView.mark({ lifted: [key] }),
-      onchoose: (key) => {
-        const action = free.find((legal) => (cardOf(legal) ?? "stock") === key);
-        if (!step || action === step.action) this.go(this.at + 1);
-        else onchoose?.(step, Number(action));
-      },
+      onchoose: (key) => this.choose(Number(free.find((legal) => (cardOf(legal) ?? "stock") === key))),
     });
     for (const hit of this.tableView.hitButtons()) hit.tabIndex = 0;
+  }
+
+  /* The card played leads on, and another one to the hand that it would have made. */
+  /** @param {number} action */
+  choose(action) {
+    const step = this.replay.steps[this.at];
+    if (!step || action === step.action) this.go(this.at + 1);
+    else this.options.onchoose?.(step, action);
   }
 
   /** @param {BoardState} before */
@@ -299,12 +298,12 @@ export class ReplayView {
   values(found) {
     const { unit } = found;
     if (found.cards.every((option) => option.value === null || option.value === undefined)) return [faint(label("values.no_choice"))];
-    const cost = found.cost.toFixed(unit === "win %" ? 1 : 2);
+    const cost = found.cost.toFixed(unit === "win %" ? 0 : 1);
     const dear = Number(cost) > 0 && (found.sure || found.exact);
     const judged = Number(cost) > 0 && !dear ? "may_cost" : `${dear ? "costs" : "as_good"}${found.exact ? "" : "_about"}`;
     return [
       h("p", { class: `cost ${dear ? "bad" : "good"}` }, label(`steps.${judged}`, { cost: `${cost}${unit === "win %" ? "\u00a0%" : ""}` })),
-      valuesTable({ ...found, name: capital(this.replay.players[found.who]) }),
+      valuesTable({ ...found, name: capital(this.replay.players[found.who]), onpick: this.options.onchoose && ((action) => this.choose(action)) }),
     ];
   }
 

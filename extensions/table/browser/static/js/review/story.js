@@ -8,17 +8,17 @@ import { h, s } from "../base/dom.js";
 import { plot } from "../base/plot.js";
 import { label, signed } from "../base/words.js";
 
-/** The plot in so many pixels, and `at(n)`, which marks a step of the replay in it.
- * @param {{ story: StoryPoint[], unit: string, name: string, steps: number, onpick: (n: number) => void, width: number }} options
+/** The plot, and `at(n)`, which marks a step of the replay in it.
+ * @param {{ story: StoryPoint[], unit: string, name: string, steps: number, onpick: (n: number) => void }} options
  */
-export function storyPlot({ story, unit, name, steps, onpick, width }) {
+export function storyPlot({ story, unit, name, steps, onpick }) {
   const wins = unit === "win %", values = story.map(({ expected }) => expected), most = Math.ceil(Math.max(1, ...values.map(Math.abs)));
   const [low, high] = wins ? [0, 100] : [-most, most];
   /** @param {number} value */
   const amount = (value) => (wins ? `${Math.round(value)} %` : signed(value, 1));
   const { drawing, x, y, mark, through } = plot({
     title: label(values.length ? "story.spoken" : "story.none", { name, first: amount(values[0] ?? 0), last: amount(values.at(-1) ?? 0), low: amount(Math.min(...values)), high: amount(Math.max(...values)) }),
-    last: steps, range: [low, high], tick: (value) => (wins ? `${value}%` : signed(value)), onpick, width, height: width < 860 ? 92 : 120, bottom: 22,
+    last: steps, range: [low, high], tick: (value) => (wins ? `${value}%` : signed(value)), onpick, height: 112, bottom: 22,
   });
   const endgame = story.find(({ exact }) => exact), spot = s("circle", { class: "plot-spot", r: 4 });
   /** @type {Points} */

@@ -34,13 +34,16 @@ export class HelpPanel {
       h("section", {}, button(onhint, "", label("help.hint")), this.hint), this.body);
   }
 
-  /** @type {(help: SeenCards, other: string) => void} */
-  show(help, other) {
+  /** @type {(help: SeenCards, other: string, trump: string | null) => void} */
+  show(help, other, trump) {
+    const unseen = trump ? Object.values(help.suits[trump]).filter((where) => where === "unseen").length : 0;
     this.body.replaceChildren(
       h("section", {}, h("h3", {}, label("help.seen")),
         h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
           h("caption", { class: "sr-only" }, label("help.where")), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
-        h("ul", { class: "legend faint wrap" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))))),
+        h("ul", { class: "legend faint wrap" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))),
+          h("li", {}, h("i", { class: "dot", "aria-hidden": "true" }), label("help.fresh"))),
+        trump ? faint(label("help.trumps", { n: unseen })) : null),
       h("section", {}, h("h3", {}, label("help.holds", { name: other })),
         help.known.length ? h("p", { class: "known wrap" }, help.known.map(cardText)) : null,
         help.hidden ? faint(label(help.known.length ? "help.more_hidden" : "help.hidden", { n: help.hidden })) : null,

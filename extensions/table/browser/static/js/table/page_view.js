@@ -15,7 +15,7 @@ import { WatchBar } from "../table_view/watchbar.js";
 import { HelpPanel } from "./help.js";
 
 /* An agent may think for ever. */
-const PATIENCE = 60_000;
+const PATIENCE = 61_000;
 
 /** Whether the person may take a card back now.
  * @param {TableState} state
@@ -27,7 +27,7 @@ export const mayTakeBack = ({ watched, phase, left }) => !watched && phase !== "
  */
 function lessonEnd(lesson) {
   const next = LABELS.learn.lessons[lesson];
-  return h("p", { class: "lesson-buttons wrap" },
+  return h("p", { class: "wrap" },
     next ? button(() => sitDown({ lesson: lesson + 1 }), "primary small", label("learn.next", { title: next[0] }))
       : button(() => sitDown({ opponent: "easy" }), "primary small", label("learn.play_easy")),
     button(() => sitDown({ lesson }), "small", label("score.again")));
@@ -35,7 +35,7 @@ function lessonEnd(lesson) {
 
 export class PageView {
   /**
-   * @param {(action: "hint" | "toggleHelp" | "takeBack" | "scores" | "openMenu" | "rules") => () => void} on
+   * @param {(action: "hint" | "toggleHelp" | "takeBack" | "scores" | "openMenu" | "rules" | "leave") => () => void} on
    * @param {(wish: SpeedRequest) => void} onspeed
    */
   constructor(on, onspeed) {
@@ -45,21 +45,22 @@ export class PageView {
     this.watch = new WatchBar(onspeed);
     this.title = h("h1", { tabindex: "-1" });
     this.description = h("section", { class: "sr-only", "aria-label": label("site.table_in_words") });
-    this.guide = h("aside", { class: "guide", "aria-label": label("table.know"), "aria-live": "polite", hidden: true });
-    this.advice = { move: -1, text: "" };
+    this.guide = h("aside", { class: "guide", "aria-label": label("table.know"), "aria-live": "polite", tabindex: "0", hidden: true });
+    this.takeBack = on("takeBack");
     /** @type {number | undefined} */
     this.patience = undefined;
     this.hintTool = tool("hint", label("table.hint"), on("hint"));
     this.seenTool = tool("seen", label("table.seen"), on("toggleHelp"), { "aria-pressed": "false" });
     this.backTool = tool("undo", label("table.take_back"), on("takeBack"));
     this.again = button(on("scores"), "after-hand", label("table.show_score"));
-    this.tableView.root.append(this.again, this.watch.root);
+    this.leave = button(on("leave"), "after-hand", label("table.leave"));
+    this.tableView.root.append(this.again, this.leave, this.watch.root);
     this.root = h("div", { class: "table-page" },
       h("header", { class: "table-bar row" },
         tool("menu", label("table.menu"), on("openMenu")), this.title,
         h("div", { class: "tools" }, this.backTool, this.hintTool, this.seenTool,
           tool("rules", label("site.rules"), on("rules"), { "data-menu": true }), tool("settings", label("site.settings_tool"), openSettings, { "data-menu": true }))),
-      this.description, this.guide, h("div", { class: "table-main" }, this.tableView.root, this.help.root));
+      this.description, h("div", { class: "table-main" }, this.guide, this.tableView.root, this.help.root));
   }
 
   /** @param {TableState} state */
@@ -70,8 +71,7 @@ export class PageView {
     document.title = label("site.page", { page: texts.prompt });
     this.plates.update(state);
     this.description.replaceChildren(...texts.table.map((text) => h("p", {}, text)));
-    this.showGuide(this.advice.move === state.move ? [this.advice.text] : texts.guide);
-    if (state.lesson && state.phase === "over") this.guide.append(lessonEnd(state.lesson));
+    this.showGuide(state);
     this.hintTool.hidden = watched;
     this.seenTool.hidden = watched || memory;
     this.backTool.hidden = !mayTakeBack(state);
@@ -81,23 +81,27 @@ export class PageView {
     this.watch.update(state.speed);
     clearTimeout(this.patience);
     const [, name] = state.names;
-    if (state.thinking) this.patience = setTimeout(() => this.root.isConnected && toast(label("table.thinks_on", { name }), "hint"), PATIENCE);
+    // Whoever cannot go on, or thinks for ever, can be left without a loss.
+    this.leave.hidden = !state.trouble || state.left;
+    if (state.thinking) this.patience = setTimeout(() => {
+      if (!this.root.isConnected) return;
+      this.leave.hidden = false;
+      toast(label("table.thinks_on", { name }), "hint");
+    }, PATIENCE);
     const warning = state.trouble ?? state.notice;
     if (warning) toast(warning);
   }
 
-  /** @param {string[]} texts */
-  showGuide(texts) {
-    this.guide.hidden = !texts.length;
-    this.guide.replaceChildren(...texts.map((text) => h("p", {}, text)));
-  }
-
-  /** A hint above the table, until its decision is made.
-   * @type {(move: number, text: string) => void}
-   */
-  advise(move, text) {
-    this.advice = { move, text };
-    this.showGuide([text]);
+  /* What the coach says, and how to take a wrong card back. */
+  /** @param {TableState} state */
+  showGuide({ texts: { guide }, lesson, phase }) {
+    this.guide.hidden = !guide;
+    if (!guide) return;
+    const [first, ...others] = guide.text.map((text) => h("p", {}, text));
+    if (guide.wrong) first.classList.add("wrong");
+    this.guide.replaceChildren(first, guide.wrong && phase !== "over" ? button(this.takeBack, "small", label("table.take_it_back")) : "", ...others,
+      lesson && phase === "over" ? lessonEnd(lesson) : "");
+    this.guide.scrollTop = 0;
   }
 
   /** @param {boolean} on */

@@ -117,13 +117,16 @@ class TablePage {
     if (wish === "claim") await this.input.send("claim", { tricks: Number(number.value), move: this.state.move });
   }
 
+  async leave() {
+    await this.input.send("leave");
+    location.hash = "#/";
+  }
+
   async resign() {
     const what = this.state.match.kind === "single" ? "table.give_up_hand" : "table.give_up_match";
     const wish = await dialog(label(what), h("p", {}, label("table.give_up_about")),
       [["stay", label("table.play_on"), "primary"], ["resign", label("table.give_up")]]);
-    if (wish !== "resign") return;
-    await this.input.send("leave");
-    location.hash = "#/";
+    if (wish === "resign") await this.leave();
   }
 
   async openMenu() {
@@ -157,7 +160,7 @@ class TablePage {
     const { help } = this.view;
     if (help.root.hidden) return;
     try {
-      help.show(/** @type {SeenCards} */ (await get(`${this.feed.path}/help`)), this.state.names[1]);
+      help.show(/** @type {SeenCards} */ (await get(`${this.feed.path}/help`)), this.state.names[1], this.state.trump);
     } catch (error) {
       if (error instanceof Refused) toast(error.message);
     }
@@ -176,8 +179,8 @@ class TablePage {
       if (this.state.move !== state.move) return help.clearHint();
       help.showHint(hint);
       this.input.point(hint.action);
-      if (help.root.hidden) this.view.advise(state.move, hint.why);
-      else announce(label("table.hinted", { action: actionName(hint.action), why: hint.why }));
+      if (help.root.hidden) this.view.plates.showPrompt(hint.why, { yours: true, hint: true });
+      announce(label("table.hinted", { action: actionName(hint.action), why: hint.why }));
     } catch (error) {
       help.clearHint();
       toast(messageOf(error));

@@ -16,7 +16,7 @@ import { after, EMPTY, played, sceneOf } from "../table_view/scene.js";
 const ASK_AGAIN = 1000;
 const STOCK_GONE = { normal: 1400, fast: 700, none: 0 };
 /* How long a trick lies before it is taken, so that both cards are seen. */
-export const REST = { normal: 360, fast: 150, none: 0 };
+export const REST = { normal: 480, fast: 150, none: 0 };
 const QUIET = ["hand_over", "match_over"];
 /* What moves together with what happened before it: a trick is taken and cards are drawn in one go. */
 const TOGETHER = ["drew", "turned"];
@@ -130,6 +130,7 @@ export class TableFeed {
     if (event.kind === "won") {
       // Where the winner has to choose, the trick lies until that is done.
       if (state.phase === "choose") return;
+      view.plates.showPrompt(event.text);
       await queue.pause(REST[settings.motion]);
       sound(event.who === 0 ? "won" : "lost");
     } else {

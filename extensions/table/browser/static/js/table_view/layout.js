@@ -6,6 +6,7 @@
 /** @import { Scene } from "./scene.js" */
 /** @import { TableViewOptions } from "../base/settings.js" */
 
+import { TOUCH } from "../base/words.js";
 import { suitOf } from "../cards/names.js";
 import { sorted, suitOrder } from "../cards/order.js";
 
@@ -28,10 +29,10 @@ const FINGER = 40, POINTER = 24;
  * @param {number} rows
  */
 function frame(width, height, rows) {
-  const wide = width > height * 0.95;
+  const wide = width > Math.max(height * 0.95, 440);
   const low = height < 460;
   const plate = wide ? (width > 1000 ? 236 : 132) : 0;
-  const strip = wide ? 0 : 50;
+  const strip = wide ? 0 : low ? 34 : 50;
   const stacked = rows > 1 ? (rows - 1) * (rows > 2 ? 0.4 : 0.5) : 0;
   const needs = (low && wide ? 2.67 : 2.85) + stacked;
   const room = height - 2 * strip - (low ? 52 : 92);
@@ -139,14 +140,14 @@ function trick(cards, area, zone) {
 /** @type {(cards: number, width: number, height: number) => number} */
 function linesFor(cards, width, height) {
   const { wide, handWidth, card } = frame(width, height, 1);
-  return cards > 1 && (handWidth - card) / (cards - 1) < (wide ? POINTER : FINGER) ? 2 : 1;
+  return cards > 1 && (handWidth - card) / (cards - 1) < (wide && !TOUCH ? POINTER : FINGER) ? 2 : 1;
 }
 
 /** Places for all cards of a scene, and for the few labels beside them.
  * @type {(scene: Scene, width: number, height: number, options: TableViewOptions) => Plan}
  */
 export function arrange(scene, width, height, options) {
-  const rows = options.rows === "stacked" ? 4 : linesFor(scene.most ?? scene.hand.length, width, height);
+  const rows = options.rows === "stacked" ? 4 : options.rows === "single" ? 1 : linesFor(scene.most ?? scene.hand.length, width, height);
   const area = frame(width, height, rows);
   const places = [
     ...otherHand(scene, area, options), ...stock(scene, area), ...trick(scene.last, area, "last"),

@@ -5,6 +5,7 @@
 /** @import { Wish } from "./queue.js" */
 /** @import { VisibleState } from "../../../messages" */
 
+import { toast } from "../base/dialogs.js";
 import { settings } from "../base/settings.js";
 import { label } from "../base/words.js";
 import { actionOf, cardOf, nameOf, RANKS, rankOf, SUITS, suitOf } from "../cards/names.js";
@@ -63,6 +64,10 @@ export class Picker {
       onchoose: (key, event) => this.choose(key, event),
       onfocus: (key) => this.select(key),
       onhover: (key) => { this.hovered = key; this.mark(); },
+      ondrop: (key, event) => {
+        this.armed = key; // A card that was drawn onto the table is meant.
+        this.choose(key, event);
+      },
     });
     if (!this.items.some((item) => item.key === this.chosen)) this.chosen = null;
     if (choosing && this.chosen && !this.offered.includes(this.chosen)) this.chosen = null;
@@ -128,6 +133,7 @@ export class Picker {
     if ((settings.clicks === "two" || small) && !byKey && this.armed !== key && !item.disabled) {
       this.armed = key;
       this.select(key);
+      if (small) toast(label("picker.again"), "hint");
       return;
     }
     this.armed = null;

@@ -75,7 +75,7 @@ export class Plates {
     this.stage.style.left = plan.wide ? `${stageX}px` : "";
     this.stage.style.top = `${stageY}px`;
     // Beside help on a small window the trick has its place.
-    const covered = plan.wide && plan.lines === 2 && stageX - half < plan.trickX + plan.card * 0.92 && stageY + this.stage.offsetHeight > plan.middle - plan.lean - plan.tall / 2;
+    const covered = plan.wide && stageX - half < plan.trickX + plan.card * 0.92 && stageY + this.stage.offsetHeight > plan.middle - plan.lean - plan.tall / 2;
     this.stage.style.visibility = covered ? "hidden" : "";
     const lastRoom = Math.max(plan.wide ? 90 : 102, plan.wide ? 2 * Math.min(plan.lastX - plan.trickX - plan.card * 0.5, root.clientWidth - plan.lastX - 8)
       : root.clientWidth - plan.trickX - plan.card * 0.8 - 8);
@@ -109,10 +109,11 @@ export class Plates {
   /** A sentence in the place of the prompt, until the next state is shown.
    * @param {string} text
    */
-  showPrompt(text, { yours = false, thinking = false } = {}) {
+  showPrompt(text, { yours = false, thinking = false, hint = false } = {}) {
     this.prompt.replaceChildren(h("span", {}, text));
     this.prompt.classList.toggle("thinking", thinking);
     this.prompt.classList.toggle("yours", yours);
+    this.prompt.classList.toggle("hint", hint);
   }
 
   /** @param {Shown} state */

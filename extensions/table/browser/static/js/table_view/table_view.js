@@ -67,6 +67,7 @@ export class TableView {
     this.pieces = [...kept];
     this.root.style.setProperty("--card", `${plan.card}px`);
     this.root.style.setProperty("--above-hand", `${height - plan.handTop}px`);
+    document.documentElement.style.setProperty("--toast", `${innerHeight - this.root.getBoundingClientRect().top - plan.handTop + 4}px`);
     this.plan = plan;
     this.root.dataset.size = `${width} ${height}`;
     this.onarranged(plan);
@@ -205,10 +206,11 @@ export class TableView {
 
   /** Buttons over the cards that can be chosen: what keys and screen readers get.
    * @param {Item[]} wanted
+   * `ondrop` gets the card of the hand that was drawn upwards.
    * @param {{ label: string, onchoose: (key: string, event: MouseEvent) => void, onfocus: (key: string) => void,
-   *   onhover: (key: string | null) => void }} options
+   *   onhover: (key: string | null) => void, ondrop?: (key: string, event: MouseEvent) => void }} options
    */
-  buttons(wanted, { label, onchoose, onfocus, onhover }) {
+  buttons(wanted, { label, onchoose, onfocus, onhover, ondrop }) {
     const focused = this.focused();
     this.hits.setAttribute("role", "group");
     this.hits.setAttribute("aria-label", label);
@@ -216,11 +218,36 @@ export class TableView {
       type: "button", class: "hit", "data-key": key, "data-zone": zone, "aria-label": name ?? nameOf(key),
       "aria-disabled": disabled ? "true" : null, tabindex: "-1",
       onclick: (event) => onchoose(key, event),
+      onpointerdown: ondrop && zone === "hand" && !disabled ? (event) => this.drag(key, event, ondrop) : undefined,
       onfocus: ({ target }) => target instanceof Element && target.matches(":focus-visible") && onfocus(key),
       onpointerenter: () => onhover(key), onpointerleave: () => onhover(null),
     })));
     this.placeButtons();
     if (focused) this.focus(focused);
+  }
+
+  /* A card follows the pointer; let go above the hand it is played, and it falls back elsewhere. */
+  /** @type {(key: string, start: PointerEvent, ondrop: (key: string, event: MouseEvent) => void) => void} */
+  drag(key, start, ondrop) {
+    const button = /** @type {HTMLElement} */ (start.currentTarget), inner = this.pieces.find(({ card }) => card === key)?.inner;
+    if (!inner || !start.isPrimary) return;
+    const far = this.plan ? this.plan.tall / 3 : Infinity, end = new AbortController();
+    /** @type {(kind: string, act: (event: PointerEvent) => void) => void} */
+    const on = (kind, act) => button.addEventListener(kind, /** @type {EventListener} */ (act), { signal: end.signal });
+    on("pointermove", ({ clientX: x, clientY: y }) => {
+      const left = x - start.clientX, top = y - start.clientY;
+      if (inner.style.translate || Math.hypot(left, top) > 8) inner.style.translate = `${left}px ${top}px`;
+    });
+    button.setPointerCapture(start.pointerId);
+    on("pointercancel", () => end.abort());
+    on("pointerup", (event) => {
+      const moved = inner.style.translate, dropped = moved && start.clientY - event.clientY > far;
+      end.abort();
+      // The click that follows a drag is none.
+      if (moved) button.addEventListener("click", (click) => click.stopImmediatePropagation(), { capture: true, once: true });
+      if (dropped) ondrop(key, event);
+    });
+    end.signal.addEventListener("abort", () => inner.style.removeProperty("translate"));
   }
 
   /* Each button covers what can be seen of its card; one whose card has gone is hidden. */
