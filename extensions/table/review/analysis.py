@@ -41,7 +41,7 @@ from german_whist.engine.view import View
 
 from ..text.labels import label
 from ..text.words import action_symbol, join_words, percent
-from .replay import SUBSTITUTED, player_names
+from .replay import player_names, substituted
 
 WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
@@ -334,8 +334,7 @@ def analyse(
         if progress is not None:
             progress((n + 1) / len(actions))
     # What an agent played in the person's place is no mistake of the person's.
-    others = record.meta.get(SUBSTITUTED)
-    played_by_others = set(others) if isinstance(others, list) else set[int]()
+    played_by_others = substituted(record)
     own = [decision for decision in decisions if decision.n not in played_by_others]
     mistakes = _mistakes(own, stakes, player_names(record))
     turning_point = (

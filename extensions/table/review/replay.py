@@ -126,8 +126,7 @@ def make_replay(record: GameRecord) -> Replay:
     game, names = record.start(), player_names(record)
     before = _board_state(game)
     steps: list[Step] = []
-    others = record.meta.get(SUBSTITUTED)
-    by_others = others if isinstance(others, list) else list[object]()
+    by_others = substituted(record)
     agent = plain_text(str(record.meta.get(AGENT, "")))
     for action in record.actions:
         n = len(steps)
@@ -163,6 +162,12 @@ def player_names(record: GameRecord) -> tuple[str, str]:
             if isinstance(name, str):
                 names[seat] = plain_text(words.display_name(name, others)) or names[seat]
     return words.distinct(names)
+
+
+def substituted(record: GameRecord) -> list[object]:
+    """The decisions that an agent made for both players."""
+    others = record.meta.get(SUBSTITUTED)
+    return cast("list[object]", others) if isinstance(others, list) else []
 
 
 def replay_result(record: GameRecord) -> ReplayResult:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import cast
 
 from german_whist.agents.base import Agent, CannotPlay
 from german_whist.agents.player import Player
@@ -19,7 +18,7 @@ from ..text.labels import label
 from ..text.words import action_text, display_name, refusal_reason
 from .analysis import CHAMPION
 from .puzzles import position_before
-from .replay import AGENT, NOTE, SUBSTITUTED, player_names
+from .replay import AGENT, NOTE, SUBSTITUTED, player_names, substituted
 
 _OTHERWISE = "counting"
 """Plays on where the champion does not play the rules."""
@@ -48,7 +47,7 @@ def what_if(line: str, n: int, action: int) -> str:
     while not game.over:
         game.play(_choose(player, game.view()))
     notes = f"{record.meta.get(NOTE, '')} {note}".strip()
-    before = [k for k in cast("list[int]", record.meta.get(SUBSTITUTED, [])) if k < n]
+    before = [k for k in substituted(record) if isinstance(k, int) and k < n]
     others = [*before, *range(n + 1, len(game.actions))]
     meta = {NOTE: notes, SUBSTITUTED: others, AGENT: display_name(agent.name)}
     return record_of(game, {**record.meta, **meta}).to_line()

@@ -24,6 +24,7 @@ from german_whist.engine.rules import Rules, load_rules
 from german_whist.engine.sampling.determinizations import sample_determinizations
 from german_whist.table.review.analysis import (
     FLAT_MC,
+    SHRINKAGE,
     THINKER,
     AnalysisSettings,
     AnalysisStopped,
@@ -339,3 +340,27 @@ def test_the_champions_probabilities_are_given_where_it_plays(name: str, plays: 
     values = msgspec.to_builtins(analyst.values(Game(rules, seed=1).view()))
     probabilities = [card.get("probability", 0.0) for card in values["cards"]]
     assert sum(probabilities) == pytest.approx(float(plays), abs=0.002)
+
+
+def test_charges_are_what_cards_gained_in_play(monkeypatch) -> None:
+    """A measured search charges a fraction of the differences between its estimates."""
+    record = random_hand("classic", 3)
+    name, shrinkage = "thinker:32", 0.5
+    raw = analysed(record, AnalysisSettings(search=name))["decisions"]
+    monkeypatch.setitem(SHRINKAGE, name, shrinkage)
+    shrunk = analysed(record, AnalysisSettings(search=name))["decisions"]
+    seen = 0
+    for one, other in zip(raw, shrunk, strict=True):
+        factor = 1.0 if one["exact"] else shrinkage
+        costs = [
+            (card["cost"], small["cost"])
+            for card, small in zip(one["cards"], other["cards"], strict=True)
+        ]
+        assert all(small == pytest.approx(factor * cost, abs=2e-3) for cost, small in costs)
+        assert (one["best"], one["sure"]) == (other["best"], other["sure"])
+        seen += not one["exact"] and any(cost for cost, _ in costs)
+        best = next((c["value"] for c in other["cards"] if c["action"] == other["best"][0]), None)
+        if best is not None:
+            for card in other["cards"]:
+                assert card["cost"] == pytest.approx(max(0.0, best - card["value"]), abs=2e-2)
+    assert seen > 10

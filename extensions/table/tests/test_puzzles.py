@@ -26,7 +26,7 @@ from german_whist.table.browser import finished_hands, serve_learning
 from german_whist.table.commands import puzzles as command
 from german_whist.table.rating import Rating
 from german_whist.table.review import puzzles as puzzle_review
-from german_whist.table.review.analysis import AnalysisStopped, analyse
+from german_whist.table.review.analysis import AnalysisSettings, AnalysisStopped, analyse
 from german_whist.table.review.puzzles import (
     ENDGAME,
     FOREPLAY,
@@ -40,8 +40,10 @@ from german_whist.table.review.puzzles import (
     read_puzzles,
     regrade,
 )
+from german_whist.table.review.replay import make_replay
 from german_whist.table.review.themes import ending_reason, theme_of
 from german_whist.table.review.what_if import what_if
+from support import random_hand
 
 SMALL = load_rules("small-last")
 
@@ -456,6 +458,19 @@ def test_a_changed_hand_says_what_was_done(rules: str, n: int, action: str) -> N
     record = record_of(game)
     line = what_if(record.to_line(), n, position_before(record, n).view().legal()[-1])
     assert action in GameRecord.from_line(line).meta["note"]
+
+
+def test_what_an_agent_plays_on_is_no_mistake_of_the_person() -> None:
+    record = random_hand("small-last", 3, players=["you", "easy"])
+    n = next(k for k in range(4, 20) if len(position_before(record, k).view().legal()) > 1)
+    legal = position_before(record, n).view().legal()
+    other = next(action for action in legal if action != record.actions[n])
+    changed = GameRecord.from_line(what_if(record.to_line(), n, int(other)))
+    analysis = analyse(changed, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
+    assert all(mistake.n <= n for mistake in analysis.mistakes)
+    steps = make_replay(changed).steps
+    assert all(" for " in step.prompt for step in steps[n + 1 :])
+    assert not any(" for " in step.prompt for step in steps[: n + 1])
 
 
 @pytest.mark.parametrize(("seconds", "runs"), [(75, 1), (600, 2)])
