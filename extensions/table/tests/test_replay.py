@@ -123,7 +123,7 @@ def test_names_are_one_short_line_each() -> None:
         ({}, ["seat 0", "seat 1"]),
         ({"players": "ab"}, ["seat 0", "seat 1"]),
         ({"players": ["ann", 3]}, ["ann", "seat 1"]),
-        ({"players": ["hard", "hard"]}, ["hard (0)", "hard (1)"]),
+        ({"players": ["hard", "hard"]}, ["Hard (0)", "Hard (1)"]),
         ({"players": ["a\x1b[2J\n b\u202e", "x" * 500]}, ["a [2J b", "x" * 39 + "…"]),
     ):
         assert replay_json(replace(record, meta=meta))["players"] == players
