@@ -157,7 +157,7 @@ def test_the_same_deal_is_played_from_the_other_seat(user: User) -> None:
 
 def test_a_card_is_taken_back_and_tricks_are_claimed(user: User) -> None:
     page = user.page
-    name = user.sit_down()
+    name = user.sit_down(rules="classic")
     expect(page.locator("h1")).not_to_contain_text("not rated")
     before = user.hand
     user.play_on()
@@ -211,9 +211,11 @@ def test_lobby_and_first_hand_work_by_keys(user: User) -> None:
     expect(page.locator("[name=opponent][value=easy]")).to_be_checked()
     user.tab_to("More rules")
     keyboard.press("Enter")
-    user.tab_to("Margin")
-    page.get_by_label("Small last").focus()
-    keyboard.press("Space")
+    user.tab_to("Classic")
+    for _ in range(20):
+        keyboard.press("ArrowRight")
+        if page.get_by_label("Small last").is_checked():
+            break
     expect(page.get_by_label("Small last")).to_be_focused()
     page.get_by_role("button", name="Play").focus()
     keyboard.press("Enter")
