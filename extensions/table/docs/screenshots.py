@@ -17,9 +17,6 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from german_whist import Game, record_of
-from german_whist.agents import Player
-
 PICTURES = Path(__file__).with_name("pictures")
 
 REQUEST = """async ([path, body]) => (await fetch('/api/' + path, {
@@ -64,34 +61,33 @@ def photograph(page: Page, name: str) -> None:
     picture.quantize(128, dither=Image.Dither.NONE).save(PICTURES / name, optimize=True)
 
 
+def play(page: Page, wishes: dict[str, Any], cards: int) -> str:
+    """The id of a table at which so many cards were played."""
+    state: dict[str, Any] = page.evaluate(REQUEST, ["tables", json.dumps(wishes)])["state"]
+    for _ in range(cards):
+        if state["phase"] == "over":
+            break
+        card = json.dumps({"action": state["legal"][-1], "move": state["move"]})
+        state = page.evaluate(REQUEST, [f"tables/{state['id']}/play", card])["state"]
+    return state["id"]
+
+
 def table() -> None:
     """Show a hand in the foreplay."""
-    wishes = {"rules": "classic", "opponent": "medium", "seed": 7, "match": {"kind": "single"}}
     with opened_table() as page:
-        state: dict[str, Any] = page.evaluate(REQUEST, ["tables", json.dumps(wishes)])["state"]
-        for _ in range(7):
-            card = json.dumps({"action": state["legal"][-1], "move": state["move"]})
-            state = page.evaluate(REQUEST, [f"tables/{state['id']}/play", card])["state"]
-        page.goto(f"{page.url.partition('#')[0]}#/table/{state['id']}")
+        name = play(page, {"rules": "classic", "opponent": "medium", "seed": 7}, 7)
+        page.goto(f"{page.url.partition('#')[0]}#/table/{name}")
         page.locator(".table-view[data-move]").wait_for()
         page.wait_for_timeout(1000)
         photograph(page, "table.png")
 
 
 def replay() -> None:
-    """Show a mistake in an analysed hand of the rules of thumb against the champion."""
-    names = ("threshold", "champion")
-    players = [Player(name, "classic", seed=5) for name in names]
-    game = Game("classic", seed=5)
-    while not game.over:
-        view = game.view()
-        game.play(players[view.seat].choose(view))
-    line = record_of(game, {"players": names}).to_line()
+    """Show a mistake in an analysed hand."""
     with opened_table() as page:
-        page.set_viewport_size({"width": 960, "height": 900})
-        (opened,) = page.evaluate(REQUEST, ["replays", line])["hands"]
-        hand = opened["replay"]
-        page.goto(f"{page.url.partition('#')[0]}#/replay/{hand['id']}/{hand['hand']}")
+        page.set_viewport_size({"width": 960, "height": 640})
+        name = play(page, {"rules": "classic", "opponent": "medium", "seed": 7}, 26)
+        page.goto(f"{page.url.partition('#')[0]}#/replay/{name}/1")
         page.locator(".totals").wait_for()
         page.locator(".mistake-list button").first.click()
         page.wait_for_timeout(1000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,10 @@ from german_whist.engine.cards import cards_of
 from german_whist.engine.records import GameRecord, record_of
 from german_whist.table.game.opponents import Opponents
 from german_whist.table.review.networks import NetworkReview, review_networks
-from german_whist.table.text.words import display_name
+from german_whist.table.review.replay import make_replay
+from german_whist.table.text.labels import begin
+from german_whist.table.text.words import display_name, tell_apart
+from support import played_out
 
 
 def policy(name: str, rules: str = "classic") -> NetworkAgent:
@@ -208,3 +212,18 @@ def test_panel_goes_to_decisions_and_keeps_to_a_seats_view(
             assert [curve.is_visible(), other.is_visible()] == shown
             assert divergence.is_visible() == (seats == "both")
         assert not user.complaints
+
+
+def test_agents_have_the_shortest_name_that_tells_them_apart(tmp_path: Path) -> None:
+    one, other, same = (str(tmp_path / name) for name in ("x/a", "x/b", "y/a"))
+    assert [display_name(one), display_name(other)] == ["a", "b"]
+    assert [display_name(name, (one, same)) for name in (one, same)] == ["x/a", "y/a"]
+    tell_apart((one, same))
+    assert [display_name(one), display_name(other)] == ["x/a", "b"]
+    tell_apart((one, other))
+    record = played_out(Game("small-last", seed=3))
+    replay = make_replay(replace(record_of(record), meta={"players": [one, other]}))
+    assert replay.players == ("a", "b")
+    # At the start of a sentence a run's name keeps its letters.
+    assert {step.prompt.split()[0] for step in replay.steps} == {"a", "b"}
+    assert begin("you lead") == "You lead"
