@@ -330,7 +330,7 @@ In the endgame, `random` loses {thrown:.2f} tricks per hand against perfect play
 
 {circle}
 
-The machine: {machine}.
+The ladder was played on this machine: {machine}.
 
 ### Information-set search
 
@@ -344,8 +344,8 @@ german-whist evaluate AGENT --against ... --hands {beside_hands} --seed {seed} -
 {beside}
 
 In the first row the exact solver plays the endgame. In the second row the search plays the endgame
-too, as usual in the literature. *lost* is the number of tricks that this loses per endgame against
-perfect play. Times per move are processor times, measured on {beside_machine} while it was
+too, as usual in the literature. *lost* is the number of tricks that the agent loses per endgame
+against perfect play. Times per move are processor times, measured on {beside_machine} while it was
 busy."""
 
 CHAMPION = """\
@@ -389,14 +389,13 @@ german-whist evaluate champion --against {searches} --hands {hands} --reduce-var
 --seed {seed} --key {key}
 ```
 
-Each search plays {hands:,} hands ({machine}). `champion` itself takes {own_ms:g} ms per move. It is
-the network of revision {revision}. A cell of the table has the time per move in milliseconds and
-the hands won in percent.
+Each search played {hands:,} hands on {machine}. The table has a row for each setting of a search.
+`champion` itself takes {own_ms:g} ms per move.
 
 {table}
 
-The two rows of `ismcts` come from another run, in processor time on a busy machine. In that run
-`flat-mc:64` took {beside_ms:g} ms per move."""
+The rows of `ismcts` were measured separately. Their times are processor times on a busy machine,
+where `flat-mc:64` took {beside_ms:g} ms per move."""
 
 
 def page(found: Figures) -> str:
@@ -415,7 +414,7 @@ _BESIDE_COLUMNS = ("threshold", "counting", "flat-mc:64", "champion", "thinker:6
 
 
 def _unless_known(machine: str, known: str) -> str:
-    return "the same machine" if machine == known else machine
+    return "the machine of the ladder" if machine == known else machine
 
 
 def _classic_section(ladder: Figures, beside: Figures) -> str:
@@ -431,9 +430,9 @@ def _classic_section(ladder: Figures, beside: Figures) -> str:
     lowest, circle = strongest_circle(players)
     one, two, three = (f"`{name}`" for name in circle)
     verdict = (
-        "The ratings put the agents in one order, because no three agents beat each other in a "
-        f"circle. The circle of {one}, {two} and {three} comes closest: there one agent wins only "
-        f"{lowest:.1f} %."
+        "No three agents beat each other in a circle (A beats B, B beats C, C beats A), so one "
+        f"rating for each agent is enough. {one}, {two} and {three} are closest to a circle: one "
+        f"agent of these three wins only {lowest:.1f} % against the next."
         if lowest <= 50
         else f"The ratings hide a circle: {one}, {two} and {three} beat each other, each by "
         f"{lowest:.1f} % or more."
@@ -484,18 +483,17 @@ def _family_section(ladders: Figures) -> str:
 
 
 def _time_section(searches: Figures, machine: str) -> str:
-    rows = [["search", "ms per move: hands won, %"]]
+    rows = [["search", "ms per move", "hands won, %"]]
     for kind, points in searches["lines"].items():
         if kind != "champion":
-            cells = [f"{ms:g}: {wins:.1f} ± {reach:.1f}" for ms, wins, reach in points]
-            rows.append([f"`{kind}`", "; ".join(cells)])
+            for ms, wins, reach in points:
+                rows.append([f"`{kind}`", f"{ms:g}", f"{wins:.1f} ± {reach:.1f}"])
     return TIME.format(
         hands=searches["hands"],
         own_ms=searches["lines"]["champion"][0][0],
         seed=SEED,
         key=KEY,
         machine=_unless_known(searches["machine"], machine),
-        revision=searches["revision"],
         searches=" ".join(searches["searches"]),
         beside_ms=searches["beside_ms"],
         table=table(rows),
