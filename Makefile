@@ -43,7 +43,8 @@ test: $(READY) browser
 
 thorough: $(READY) browser ray
 	@$(MAKE) --no-print-directory cuda || echo "numba-cuda cannot be had: its test is skipped"
-	$(PYTEST) -m thorough $(SELECTED)
+	$(PYTEST) -m 'thorough$(if $(TESTS),, and not alone)' $(SELECTED)
+	$(if $(TESTS),,$(RUN) -m pytest -m alone tests/common)
 	$(if $(TESTS),,$(MAKE) compat)
 
 compat: $(READY)

@@ -24,6 +24,8 @@ HERE = Path(__file__).resolve().parent
 RAY = HERE.parent.parent / ".venv-ray" / "bin" / "python"
 
 
+# Ray takes a node that answers late for a dead one, as it does beside other tests.
+@pytest.mark.alone
 @pytest.mark.thorough
 def test_cluster_with_a_killed_node_gives_local_results(tmp_path: Path) -> None:
     if not RAY.exists():
@@ -32,7 +34,7 @@ def test_cluster_with_a_killed_node_gives_local_results(tmp_path: Path) -> None:
         [str(RAY), str(HERE / "ray_checks.py"), str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=1000,  # some 100 s, but ten times as long beside other tests
+        timeout=1000,  # some 100 s, but longer on a busy machine
         check=False,
     )
     assert run.returncode == 0, run.stderr
