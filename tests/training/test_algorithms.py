@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import deepcopy
 from itertools import product
 from pathlib import Path
 
 import pytest
-from small_runs import quiet, same
+from small_runs import DECIDED, check_training_and_restoring
 
 from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.engine.batch.config import HORIZONS, REWARDS
 from german_whist.engine.rules import load_rules
-from german_whist.envs import GermanWhistVectorEnv
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.algorithms.registry import (
-    make_trainer,
     own_settings,
     settings_kind,
 )
-from german_whist.training.callbacks.base import Callback, TrainingRun
-from german_whist.training.run import start
 
 SMALL = [
     "rules=2x4-h2",
@@ -56,8 +50,6 @@ def test_trainer_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None
     assert measure_exploitability(trained, rules).exploitability < at_random / 2.5
 
 
-# Every hand of these rules is won by somebody, so that a match can be played for each reward.
-DECIDED = {"name": "decided", "suits": 2, "ranks": 5, "hand": 3, "pay": "margin"}
 THREE_ITERATIONS = {
     "ppo": {"hidden_sizes": [8], "n_envs": 4, "n_steps": 4, "batch_size": 8},
     "mmd": {"hidden_sizes": [8], "n_envs": 4, "n_steps": 4, "batch_size": 8},
@@ -72,18 +64,6 @@ THREE_ITERATIONS = {
         "pool_every": 16,
     },
 }
-
-
-class Iterations(Callback):
-    """Ends a run after three iterations that learned."""
-
-    def __init__(self) -> None:
-        self.metrics: list[Mapping[str, float]] = []
-
-    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
-        self.metrics.append(metrics)
-        if len(self.metrics) == 3:
-            run.stop("three iterations")
 
 
 def combinations() -> list[tuple[str, str, str]]:
@@ -114,20 +94,4 @@ def test_trainer_trains_with_each_horizon_and_reward(
         threads=1,
         **THREE_ITERATIONS[trainer],
     )
-    iterations = Iterations()
-    run = start(tmp_path / "run", settings)
-    checkpoint = run.go(quiet(), iterations)
-    assert len(iterations.metrics) == 3
-    # The state has the snapshots of a pool; the checkpoint plays the games of the training.
-    arrays, plain = deepcopy(run.trainer.state())
-    metrics = run.trainer.iterate()
-    restored = make_trainer(settings)
-    restored.restore(arrays, plain)
-    assert restored.iterate() == metrics
-    assert same(restored.policy_weights(), run.trainer.policy_weights())
-    options = settings.options
-    env = GermanWhistVectorEnv(
-        2, options.rules, horizon=horizon, reward=reward, opponent=f"network:{checkpoint}"
-    )
-    _, info = env.reset(seed=1)
-    env.step(info["action_mask"].argmax(1))
+    check_training_and_restoring(settings, tmp_path / "run")

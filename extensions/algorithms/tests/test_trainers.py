@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import signal
-from collections.abc import Mapping
-from copy import deepcopy
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
 
 pytest.importorskip("torch")
+
+from small_runs import (
+    DECIDED,
+    arrays_of,
+    check_training_and_restoring,
+    interrupted_when,
+    quiet,
+    same,
+)
 
 from german_whist import exploitability
 from german_whist.cli import main
 from german_whist.common.settings import SettingsError
 from german_whist.common.signals import RunStopped
 from german_whist.engine.batch.config import HORIZONS, REWARDS
-from german_whist.envs import GermanWhistVectorEnv
 from german_whist.training.algorithms.registry import make_trainer, settings_kind
-from german_whist.training.callbacks.base import Callback, TrainingRun
-from german_whist.training.callbacks.console import ConsoleLog
 from german_whist.training.experiments.benchmark import (
     load_benchmark,
     measure_job,
 )
 from german_whist.training.run import resume, start
-from german_whist.training.run_state import agent_from_weights, load_state
+from german_whist.training.run_state import agent_from_weights
 
 TRAINERS: dict[str, dict[str, Any]] = {
     "r_nad": {"hidden_sizes": [8], "n_envs": 4, "n_steps": 4, "batch_size": 8, "delta_m": 3},
@@ -60,8 +60,6 @@ COMMON: dict[str, Any] = {
     "device": "cpu",
     "threads": 1,
 }
-# Every hand of these rules is won by somebody, so that a match can be played for each reward.
-DECIDED = {"name": "decided", "suits": 2, "ranks": 5, "hand": 3, "pay": "margin"}
 each_trainer = pytest.mark.parametrize("trainer", TRAINERS)
 
 
@@ -69,36 +67,6 @@ def small(trainer: str, **values: Any) -> Any:
     return settings_kind(trainer)(
         **{"trainer": trainer, "rules": "2x4-h2", **COMMON, **TRAINERS[trainer], **values}
     )
-
-
-def same(one: Any, other: Any) -> bool:
-    return one.keys() == other.keys() and all(
-        np.array_equal(one[name], other[name]) for name in one
-    )
-
-
-def quiet() -> ConsoleLog:
-    return ConsoleLog(io.StringIO())
-
-
-class Interrupting(Callback):
-    """Presses Ctrl-C after 100 decisions."""
-
-    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
-        if run.trainer.decisions >= 100:
-            os.kill(os.getpid(), signal.SIGINT)
-
-
-class Iterations(Callback):
-    """Ends a run after three iterations that learned."""
-
-    def __init__(self) -> None:
-        self.metrics: list[Mapping[str, float]] = []
-
-    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
-        self.metrics.append(metrics)
-        if len(self.metrics) == 3:
-            run.stop("three iterations")
 
 
 COMBINATIONS = [
@@ -114,22 +82,7 @@ def test_trainer_trains_with_each_horizon_and_reward(
     trainer: str, horizon: str, reward: str, tmp_path: Path
 ) -> None:
     settings = small(trainer, rules=DECIDED, horizon=horizon, reward=reward)
-    iterations = Iterations()
-    run = start(tmp_path / "run", settings)
-    checkpoint = run.go(quiet(), iterations)
-    assert len(iterations.metrics) == 3
-    arrays, plain = deepcopy(run.trainer.state())
-    metrics = run.trainer.iterate()
-    restored = make_trainer(settings)
-    restored.restore(arrays, plain)
-    assert restored.iterate() == metrics
-    assert same(restored.policy_weights(), run.trainer.policy_weights())
-    options = settings.options
-    env = GermanWhistVectorEnv(
-        2, options.rules, horizon=horizon, reward=reward, opponent=f"network:{checkpoint}"
-    )
-    _, info = env.reset(seed=1)
-    env.step(info["action_mask"].argmax(1))
+    check_training_and_restoring(settings, tmp_path / "run")
 
 
 @each_trainer
@@ -138,13 +91,10 @@ def test_interrupted_run_goes_on_to_the_bit(trainer: str, tmp_path: Path) -> Non
     start(tmp_path / "whole", settings).go(quiet())
     part = start(tmp_path / "part", settings)
     with pytest.raises(RunStopped):
-        part.go(quiet(), Interrupting())
+        part.go(interrupted_when(lambda run: run.trainer.decisions >= 100))
     assert 100 <= part.trainer.decisions < 200
     resume(tmp_path / "part").go(quiet())
-    whole, parts = (
-        load_state(tmp_path / name / "state.safetensors")[0] for name in ("whole", "part")
-    )
-    assert same(whole, parts)
+    assert same(arrays_of(tmp_path / "whole"), arrays_of(tmp_path / "part"))
 
 
 NEAR: dict[str, dict[str, Any]] = {
