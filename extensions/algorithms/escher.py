@@ -31,7 +31,6 @@ from german_whist.agents.checkpoints.schema import HIDDEN_CARDS_SIZE, Count, Net
 from german_whist.agents.networks.relative_ranks import InputRows, gather_rows
 from german_whist.common.schema import convert
 from german_whist.common.settings import (
-    LayerSizes,
     NonNegative,
     Positive,
     PositiveInt,
@@ -42,6 +41,7 @@ from german_whist.common.typing import Array, JsonObject
 from german_whist.engine.batch.results import StepResult
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.base import Arrays, Trainer, TrainerState, torch_device
+from german_whist.training.algorithms.settings import HiddenSizes, RewardScale
 from german_whist.training.given import BOTH_SEATS, HIDDEN_CARDS, Given, on_or_off
 from german_whist.training.rollout.input_features import inputs_of
 from german_whist.training.rollout.kernels import HiddenCards, write_hidden_cards
@@ -71,33 +71,43 @@ class ESCHERSettings(Settings, frozen=True, kw_only=True):
     )
 
     trainer: str = "escher"
-    hidden_sizes: Annotated[LayerSizes, doc("Widths of the hidden layers, of each network.")] = (
+    hidden_sizes: HiddenSizes = (
         128,
         128,
     )
-    n_envs: Annotated[PositiveInt, doc("Hands of an iteration, played in lockstep.")] = 1024
+    n_envs: Annotated[
+        PositiveInt, doc("Number of hands in an iteration. They are played side by side.")
+    ] = 1024
     averaging: Annotated[
         NonNegative,
-        doc("Exponent of the iteration in weights of regrets and policies; 0: uniform, 1: linear."),
+        doc(
+            "Regrets and policies of iteration t have the weight t to the power "
+            "of this number. 0 weights all iterations alike, 1 is linear "
+            "averaging."
+        ),
     ] = 1.0
     replay_size: Annotated[
-        PositiveInt, doc("Capacity of the replay buffer of the value network, in decisions.")
+        PositiveInt, doc("Number of decisions that the replay buffer of the value network holds.")
     ] = 50_000
     reservoir_size: Annotated[
-        PositiveInt, doc("Capacity of each reservoir, of regrets and of policies, in decisions.")
+        PositiveInt,
+        doc(
+            "Number of decisions that each reservoir buffer holds, one for "
+            "regrets and one for policies."
+        ),
     ] = 300_000
     value_steps: Annotated[
-        PositiveInt, doc("Gradient steps of the value network in an iteration.")
+        PositiveInt, doc("Number of gradient steps of the value network in an iteration.")
     ] = 8
     regret_steps: Annotated[
-        PositiveInt, doc("Gradient steps of the regret network in an iteration.")
+        PositiveInt, doc("Number of gradient steps of the regret network in an iteration.")
     ] = 8
     policy_steps: Annotated[
-        PositiveInt, doc("Gradient steps of the average policy in an iteration.")
+        PositiveInt, doc("Number of gradient steps of the average policy in an iteration.")
     ] = 8
-    batch_size: Annotated[PositiveInt, doc("Minibatch size.")] = 512
-    learning_rate: Annotated[Positive, doc("Learning rate of Adam, for all networks.")] = 1e-3
-    reward_scale: Annotated[float, doc("Divisor of rewards.", ge=1e-6, le=1e6)] = 1.0
+    batch_size: Annotated[PositiveInt, doc("Number of samples in a minibatch.")] = 512
+    learning_rate: Annotated[Positive, doc("Learning rate of Adam for all networks.")] = 1e-3
+    reward_scale: RewardScale = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -24,11 +24,9 @@ import msgspec
 import numpy as np
 import torch
 
-from german_whist.agents.checkpoints.schema import CardRanks, Count, Critic, NetworkCard
+from german_whist.agents.checkpoints.schema import Count, NetworkCard
 from german_whist.common.schema import convert
 from german_whist.common.settings import (
-    Fraction,
-    LayerSizes,
     NonNegative,
     Positive,
     PositiveInt,
@@ -43,7 +41,16 @@ from german_whist.training.algorithms.base import Arrays, Trainer, TrainerState,
 from german_whist.training.algorithms.mccfr import MAX_CELLS
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.self_play_collector import SelfPlayCollector
-from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.algorithms.settings import (
+    BatchSize,
+    CriticSees,
+    GAELambda,
+    HiddenSizes,
+    MaxGradNorm,
+    NEpochs,
+    PPOSettings,
+    RanksSeen,
+)
 from german_whist.training.given import Given
 from german_whist.training.rollout.kernels import ActionSampling, sample_actions
 from german_whist.training.rollout.networks import weights_of
@@ -75,66 +82,76 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
     )
     # Population.
     oracle_decisions: Annotated[
-        PositiveInt, doc("Decisions of the training of each best response, both seats counted.")
+        PositiveInt,
+        doc("Number of decisions, of both seats, for which each best response is trained."),
     ] = 200_000
     payoff_hands: Annotated[
         PositiveInt,
         doc(
-            "Hands between two policies for an entry of the payoff matrix; whole batches of games."
+            "Number of hands between two policies from which an entry of the "
+            "payoff matrix is estimated. It is rounded up to whole batches of "
+            "games."
         ),
     ] = 4096
     meta_solver: Annotated[
         Literal["nash", "uniform"],
         doc(
-            "Meta-strategy: an equilibrium of the payoff matrix, or all policies alike, as in "
-            "fictitious play."
+            "How the policies of the population are weighted. `nash` is an "
+            "equilibrium of the payoff matrix. `uniform` gives all policies the "
+            "same weight, as in fictitious play."
         ),
     ] = "nash"
     # The oracle.
-    hidden_sizes: Annotated[LayerSizes, doc("Widths of the hidden layers of each policy.")] = (
+    hidden_sizes: HiddenSizes = (
         128,
         128,
     )
-    card_ranks: Annotated[
-        CardRanks,
-        doc("Ranks in the network's input: `relative` to the cards in play, or `absolute`."),
-    ] = "relative"
-    critic: Annotated[
-        Critic,
-        doc("Critic: `oracle` sees all cards, `separate` the actor's input, `shared` its layers."),
-    ] = "separate"
+    card_ranks: RanksSeen = "relative"
+    critic: CriticSees = "separate"
     reward_scale: Annotated[
         float,
         doc(
-            "Divisor of rewards; ent_coef is in units of the quotient. 0: 0.4 of the largest "
-            "reward of an episode, at least 1.",
+            "Rewards are divided by this number before learning, so `ent_coef` "
+            "applies to the divided rewards. 0: use 0.4 times the largest "
+            "possible reward of an episode, and at least 1.",
             ge=0,
             le=1e6,
         ),
     ] = 0.0
-    n_envs: Annotated[int, doc("Hands played in lockstep.", ge=2, le=10**12 - 1)] = 1024
-    n_epochs: Annotated[PositiveInt, doc("Passes over the data of an iteration.")] = 1
-    batch_size: Annotated[
-        int, doc("Minibatch size in decisions of the learner.", ge=2, le=10**12 - 1)
-    ] = 1024
+    n_envs: Annotated[int, doc("Number of games played side by side.", ge=2, le=10**12 - 1)] = 1024
+    n_epochs: NEpochs = 1
+    batch_size: BatchSize = 1024
     learning_rate: Annotated[
         NonNegative, doc("Learning rate of Adam at the start of each best response.")
     ] = 3e-3
     learning_rate_end: Annotated[
-        NonNegative, doc("Learning rate at its end; linear in between.")
+        NonNegative,
+        doc(
+            "Learning rate at the end of each best response. The rate changes "
+            "linearly from `learning_rate`."
+        ),
     ] = 0.0
-    gae_lambda: Annotated[Fraction, doc("λ of generalized advantage estimation (GAE).")] = 0.6
-    clip_range: Annotated[Positive, doc("Clipping range of the probability ratio (PPO's ε).")] = 0.2
-    max_grad_norm: Annotated[
-        Positive, doc("Maximum norm of the gradient; larger ones are scaled down.")
-    ] = 0.5
+    gae_lambda: GAELambda = 0.6
+    clip_range: Annotated[Positive, doc("Clipping range ε of the probability ratio in PPO.")] = 0.2
+    max_grad_norm: MaxGradNorm = 0.5
     ent_coef: Annotated[
-        NonNegative, doc("Coefficient of the entropy bonus at the start of each best response.")
+        NonNegative, doc("Weight of the entropy bonus at the start of each best response.")
     ] = 0.01
-    ent_coef_end: Annotated[NonNegative, doc("Coefficient of the entropy bonus at its end.")] = 0.0
+    ent_coef_end: Annotated[
+        NonNegative,
+        doc(
+            "Weight of the entropy bonus at the end of each best response. The "
+            "weight changes linearly from `ent_coef`."
+        ),
+    ] = 0.0
     ema_decay: Annotated[
         float,
-        doc("Decay of the EMA of weights, for each step; it joins the population.", ge=0, lt=1),
+        doc(
+            "Decay of the exponential moving average (EMA) of the weights at "
+            "each gradient step. The averaged policy joins the population.",
+            ge=0,
+            lt=1,
+        ),
     ] = 0.99
 
     def __post_init__(self) -> None:

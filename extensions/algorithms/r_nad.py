@@ -21,7 +21,7 @@ import copy
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,12 +29,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from german_whist.agents.checkpoints.schema import CardRanks, Critic, NetworkCard
+from german_whist.agents.checkpoints.schema import NetworkCard
 from german_whist.common.settings import (
     Fraction,
-    LayerSizes,
-    NonNegative,
-    NonNegativeInt,
     Positive,
     PositiveInt,
     SettingsError,
@@ -44,7 +41,18 @@ from german_whist.common.typing import Array
 from german_whist.training.algorithms.base import Arrays, Trainer, torch_device
 from german_whist.training.algorithms.ppo import masked_log_softmax, mean_entropy
 from german_whist.training.algorithms.self_play_collector import SelfPlayCollector
-from german_whist.training.algorithms.settings import PPOSettings
+from german_whist.training.algorithms.settings import (
+    CriticSees,
+    CustomNetwork,
+    HiddenSizes,
+    LearningRate,
+    LearningRateEnd,
+    NEpochs,
+    NetworkOptions,
+    NSteps,
+    PPOSettings,
+    RanksSeen,
+)
 from german_whist.training.given import Given, on_or_off
 from german_whist.training.rollout.backends import make_backend
 from german_whist.training.rollout.networks import load_weights, weights_of
@@ -70,65 +78,67 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
 
     trainer: str = "r_nad"
     # Network.
-    hidden_sizes: Annotated[LayerSizes, doc("Widths of the hidden layers.")] = (256, 256)
-    network: Annotated[
-        str,
-        doc(
-            "Custom network: a torch module, `package.module:Class` or `file.py:Class`; empty: "
-            "an MLP with `hidden_sizes`."
-        ),
-    ] = ""
-    network_options: Annotated[
-        dict[str, Any], doc("Keyword arguments of the class that `network` names.")
-    ] = msgspec.field(default_factory=dict)
-    card_ranks: Annotated[
-        CardRanks,
-        doc("Ranks in the network's input: `relative` to the cards in play, or `absolute`."),
-    ] = "relative"
-    critic: Annotated[
-        Critic,
-        doc("Critic: `oracle` sees all cards, `separate` the actor's input, `shared` its layers."),
-    ] = "separate"
+    hidden_sizes: HiddenSizes = (256, 256)
+    network: CustomNetwork = ""
+    network_options: NetworkOptions = msgspec.field(default_factory=dict)
+    card_ranks: RanksSeen = "relative"
+    critic: CriticSees = "separate"
     reward_scale: Annotated[
         float,
         doc(
-            "Divisor of rewards; eta is in units of the quotient. 0: 0.4 of the largest reward of "
-            "an episode, at least 1.",
+            "Rewards are divided by this number before learning, so `eta` "
+            "applies to the divided rewards. 0: use 0.4 times the largest "
+            "possible reward of an episode, and at least 1.",
             ge=0,
             le=1e6,
         ),
     ] = 0.0
     # Rollouts.
-    n_envs: Annotated[int, doc("Games played in lockstep.", ge=2, le=10**12 - 1)] = 1024
-    n_steps: Annotated[
-        NonNegativeInt, doc("Decisions of each game in an iteration; 0: one whole episode.")
-    ] = 0
+    n_envs: Annotated[int, doc("Number of games played side by side.", ge=2, le=10**12 - 1)] = 1024
+    n_steps: NSteps = 0
     # Regularization.
-    eta: Annotated[Positive, doc("Weight of the regularization of rewards (η).")] = 0.2
+    eta: Annotated[Positive, doc("Weight η of the regularization in the rewards.")] = 0.2
     delta_m: Annotated[
         PositiveInt,
         doc(
-            "Gradient steps between changes of the regularization policy (Δ_m); in the first half "
-            "of them the old one fades into the new one."
+            "Number of gradient steps Δ_m between two changes of the "
+            "regularization policy. During the first half of them the old "
+            "policy fades into the new one."
         ),
     ] = 200
     # Optimization.
-    n_epochs: Annotated[PositiveInt, doc("Passes over the data of an iteration.")] = 1
+    n_epochs: NEpochs = 1
     batch_size: Annotated[
-        int, doc("Minibatch size in decisions, of whole games.", ge=2, le=10**12 - 1)
+        int,
+        doc(
+            "Number of decisions in a minibatch, which consists of whole games.",
+            ge=2,
+            le=10**12 - 1,
+        ),
     ] = 1024
-    learning_rate: Annotated[NonNegative, doc("Learning rate of Adam at the start.")] = 3e-3
-    learning_rate_end: Annotated[
-        NonNegative, doc("Learning rate at the end; linear in between.")
-    ] = 0.0
+    learning_rate: LearningRate = 3e-3
+    learning_rate_end: LearningRateEnd = 0.0
     beta: Annotated[
-        Positive, doc("Threshold of NeuRD (β): logits are not driven further from their mean.")
+        Positive,
+        doc(
+            "Threshold β of NeuRD. A logit that is further than this from the "
+            "mean of the logits is not pushed further away."
+        ),
     ] = 2.0
-    neurd_clip: Annotated[Positive, doc("Bound of the advantages in NeuRD's loss.")] = 10_000.0
-    vtrace_lambda: Annotated[Fraction, doc("λ of V-trace's value targets.")] = 1.0
+    neurd_clip: Annotated[
+        Positive,
+        doc("Largest absolute advantage in the loss of NeuRD. Larger advantages are clipped."),
+    ] = 10_000.0
+    vtrace_lambda: Annotated[Fraction, doc("λ of the value targets of V-trace.")] = 1.0
     ema_decay: Annotated[
         float,
-        doc("Decay of the target network's EMA, for each step; it is the agent.", ge=0, lt=1),
+        doc(
+            "Decay of the target network, an exponential moving average (EMA) "
+            "of the weights, at each gradient step. Checkpoints hold the target "
+            "network.",
+            ge=0,
+            lt=1,
+        ),
     ] = 0.99
 
     def __post_init__(self) -> None:

@@ -23,7 +23,8 @@ from ...engine.batch.config import Options
 from ..given import BOTH_SEATS, HIDDEN_CARDS, NONE, OWN_SEAT, OWN_VIEW, Given, on_or_off
 from ..settings import Settings
 
-_BatchSize = Annotated[
+# Settings that several trainers have, those of extensions too.
+BatchSize = Annotated[
     int,
     doc(
         "Number of decisions in a minibatch. Advantages are normalized within "
@@ -32,22 +33,22 @@ _BatchSize = Annotated[
         le=10**12 - 1,
     ),
 ]
-_ClipRange = Annotated[
+ClipRange = Annotated[
     Positive, doc("Clipping range ε of the probability ratio in PPO. `mmd` does not use it.")
 ]
-_Gamma = Annotated[float, doc("Discount factor γ, applied once per decision.", gt=0, le=1)]
-_GAELambda = Annotated[Fraction, doc("λ of generalized advantage estimation (GAE).")]
-_NEpochs = Annotated[
+Gamma = Annotated[float, doc("Discount factor γ, applied once per decision.", gt=0, le=1)]
+GAELambda = Annotated[Fraction, doc("λ of generalized advantage estimation (GAE).")]
+NEpochs = Annotated[
     PositiveInt, doc("How many times each iteration's decisions are used for gradient steps.")
 ]
-_MaxGradNorm = Annotated[
+MaxGradNorm = Annotated[
     Positive, doc("Largest allowed norm of the gradient. A larger gradient is scaled down to it.")
 ]
-_RewardScale = Annotated[
+RewardScale = Annotated[
     float, doc("Rewards are divided by this number before learning.", ge=1e-6, le=1e6)
 ]
-_HiddenSizes = Annotated[LayerSizes, doc("Number of units in each hidden layer.")]
-_Network = Annotated[
+HiddenSizes = Annotated[LayerSizes, doc("Number of units in each hidden layer.")]
+CustomNetwork = Annotated[
     str,
     doc(
         "Class of your own network, a torch module: `package.module:Class` or "
@@ -55,12 +56,47 @@ _Network = Annotated[
         "`hidden_sizes`."
     ),
 ]
-_NetworkOptions = Annotated[
+NetworkOptions = Annotated[
     dict[str, Any], doc("Keyword arguments for the class that `network` names.")
 ]
-_LearningRate = Annotated[NonNegative, doc("Learning rate of Adam at the start of the training.")]
-_VfCoef = Annotated[NonNegative, doc("Weight of the value loss in the total loss.")]
-_EntCoef = Annotated[NonNegative, doc("Weight of the entropy bonus at the start of the training.")]
+LearningRate = Annotated[NonNegative, doc("Learning rate of Adam at the start of the training.")]
+VfCoef = Annotated[NonNegative, doc("Weight of the value loss in the total loss.")]
+EntCoef = Annotated[NonNegative, doc("Weight of the entropy bonus at the start of the training.")]
+RanksSeen = Annotated[
+    CardRanks,
+    doc(
+        "How the network sees ranks. `relative` counts a card's rank among the "
+        "cards still in play. `absolute` keeps the printed rank."
+    ),
+]
+CriticSees = Annotated[
+    Critic,
+    doc(
+        "What the critic sees. `oracle` sees all cards, hidden ones too. "
+        "`separate` sees what the actor sees, with layers of its own. `shared` "
+        "also shares the actor's hidden layers."
+    ),
+]
+LearningRateEnd = Annotated[
+    NonNegative,
+    doc(
+        "Learning rate at the end of the training. The rate changes linearly from `learning_rate`."
+    ),
+]
+EntCoefEnd = Annotated[
+    NonNegative,
+    doc(
+        "Weight of the entropy bonus at the end of the training. The weight "
+        "changes linearly from `ent_coef`."
+    ),
+]
+NSteps = Annotated[
+    NonNegativeInt,
+    doc(
+        "Number of decisions that an iteration collects from each game. 0: as "
+        "many as the longest episode has."
+    ),
+]
 
 
 class PPOSettings(Settings, frozen=True, kw_only=True):
@@ -79,24 +115,11 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
 
     trainer: str = "ppo"
     # Network.
-    hidden_sizes: _HiddenSizes = (256, 256)
-    network: _Network = ""
-    network_options: _NetworkOptions = msgspec.field(default_factory=dict)
-    card_ranks: Annotated[
-        CardRanks,
-        doc(
-            "How the network sees ranks. `relative` counts a card's rank among the "
-            "cards still in play. `absolute` keeps the printed rank."
-        ),
-    ] = "relative"
-    critic: Annotated[
-        Critic,
-        doc(
-            "What the critic sees. `oracle` sees all cards, hidden ones too. "
-            "`separate` sees what the actor sees, with layers of its own. `shared` "
-            "also shares the actor's hidden layers."
-        ),
-    ] = "oracle"
+    hidden_sizes: HiddenSizes = (256, 256)
+    network: CustomNetwork = ""
+    network_options: NetworkOptions = msgspec.field(default_factory=dict)
+    card_ranks: RanksSeen = "relative"
+    critic: CriticSees = "oracle"
     reward_scale: Annotated[
         float,
         doc(
@@ -109,37 +132,19 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     ] = 0.0
     # Rollouts.
     n_envs: Annotated[PositiveInt, doc("Number of games played side by side.")] = 4096
-    n_steps: Annotated[
-        NonNegativeInt,
-        doc(
-            "Number of decisions that an iteration collects from each game. 0: as "
-            "many as the longest episode has."
-        ),
-    ] = 0
+    n_steps: NSteps = 0
     # Optimization.
-    n_epochs: _NEpochs = 1
-    batch_size: _BatchSize = 4096
-    learning_rate: _LearningRate = 1e-3
-    learning_rate_end: Annotated[
-        NonNegative,
-        doc(
-            "Learning rate at the end of the training. The rate changes linearly "
-            "from `learning_rate`."
-        ),
-    ] = 0.0
-    clip_range: _ClipRange = 0.2
-    gamma: _Gamma = 1.0
-    gae_lambda: _GAELambda = 0.6
-    ent_coef: _EntCoef = 0.05
-    ent_coef_end: Annotated[
-        NonNegative,
-        doc(
-            "Weight of the entropy bonus at the end of the training. The weight "
-            "changes linearly from `ent_coef`."
-        ),
-    ] = 0.05
-    vf_coef: _VfCoef = 0.5
-    max_grad_norm: _MaxGradNorm = 0.5
+    n_epochs: NEpochs = 1
+    batch_size: BatchSize = 4096
+    learning_rate: LearningRate = 1e-3
+    learning_rate_end: LearningRateEnd = 0.0
+    clip_range: ClipRange = 0.2
+    gamma: Gamma = 1.0
+    gae_lambda: GAELambda = 0.6
+    ent_coef: EntCoef = 0.05
+    ent_coef_end: EntCoefEnd = 0.05
+    vf_coef: VfCoef = 0.5
+    max_grad_norm: MaxGradNorm = 0.5
     critic_warmup: Annotated[
         float,
         doc(
@@ -234,14 +239,8 @@ class MMDSettings(PPOSettings, frozen=True, kw_only=True):
         ),
     ] = 5.0
     # The entropy bonus equals a KL penalty towards a uniform magnet; its weight is the temperature.
-    ent_coef: _EntCoef = 0.05
-    ent_coef_end: Annotated[
-        NonNegative,
-        doc(
-            "Weight of the entropy bonus at the end of the training. The weight "
-            "changes linearly from `ent_coef`."
-        ),
-    ] = 0.005
+    ent_coef: EntCoef = 0.05
+    ent_coef_end: EntCoefEnd = 0.005
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -267,9 +266,9 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
     )
 
     trainer: str = "nfsp"
-    hidden_sizes: _HiddenSizes = (256, 256)
-    network: _Network = ""
-    network_options: _NetworkOptions = msgspec.field(default_factory=dict)
+    hidden_sizes: HiddenSizes = (256, 256)
+    network: CustomNetwork = ""
+    network_options: NetworkOptions = msgspec.field(default_factory=dict)
     n_envs: Annotated[PositiveInt, doc("Number of games played side by side.")] = 256
     anticipatory: Annotated[
         Fraction,
@@ -300,7 +299,7 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
     ] = 300
     batch_size: Annotated[PositiveInt, doc("Number of samples in a minibatch.")] = 128
     learning_rate: Annotated[Positive, doc("Learning rate of Adam for both networks.")] = 1e-3
-    reward_scale: _RewardScale = 1.0
+    reward_scale: RewardScale = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -333,7 +332,7 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     fixed: ClassVar[tuple[str, ...]] = (*Settings.fixed, "reward_scale")
 
     trainer: str = "sb3"
-    hidden_sizes: _HiddenSizes = (256, 256)
+    hidden_sizes: HiddenSizes = (256, 256)
     n_envs: Annotated[PositiveInt, doc("Number of games played side by side.")] = 256
     n_steps: Annotated[
         PositiveInt, doc("Number of decisions that an iteration collects from each game.")
@@ -357,18 +356,18 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
             "prefers the opponents that beat the learner most often."
         ),
     ] = "uniform"
-    n_epochs: _NEpochs = 4
-    batch_size: _BatchSize = 2048
+    n_epochs: NEpochs = 4
+    batch_size: BatchSize = 2048
     learning_rate: Annotated[
         NonNegative, doc("Learning rate of Adam at the start. It falls linearly to 0.")
     ] = 5e-4
-    clip_range: _ClipRange = 0.2
-    gamma: _Gamma = 1.0
-    gae_lambda: _GAELambda = 0.95
+    clip_range: ClipRange = 0.2
+    gamma: Gamma = 1.0
+    gae_lambda: GAELambda = 0.95
     ent_coef: Annotated[NonNegative, doc("Weight of the entropy bonus.")] = 0.02
-    vf_coef: _VfCoef = 0.5
-    max_grad_norm: _MaxGradNorm = 0.5
-    reward_scale: _RewardScale = 1.0
+    vf_coef: VfCoef = 0.5
+    max_grad_norm: MaxGradNorm = 0.5
+    reward_scale: RewardScale = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
