@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from ..agents.checkpoints import CheckpointError, find_checkpoint, is_checkpoint
+from ..agents.checkpoints import CheckpointError, find_checkpoint, is_checkpoint, read_card
 from ..agents.registry import AGENTS
 from ..common.executors import LOCAL
-from ..common.trust import check_trusted
+from ..common.trust import check_trusted, check_trusted_class
 
 T = TypeVar("T")
 
@@ -78,6 +78,9 @@ def _pack_part(part: str, files: PackedFiles) -> str:
         return part
     if not paths:
         return part
+    for weights in paths if is_checkpoint(part) else []:
+        if network := _network_of(weights):
+            pack_network(network, files)
     if base.resolve().is_relative_to(Path.cwd()) and not base.is_absolute():
         target, name = base, part
     else:
@@ -102,10 +105,38 @@ def _paths_of(part: str) -> tuple[list[Path], Path]:
         base = path if path.is_dir() else weights.with_name(path.name)
         return [weights], base
     if path.is_file():
-        return [path], path
+        # A module imports those beside it.
+        return sorted(path.parent.glob("*.py")) if path.suffix == ".py" else [path], path
     if path.is_dir() and "/" in part:
         return _files(path), path
     return sorted(path.parent.glob(f"{path.name}.*")) if "/" in part else [], path
+
+
+def _network_of(weights: Path) -> str:
+    """The class of a checkpoint's custom network; empty if its network is another."""
+    try:
+        return read_card(weights).network.module
+    except CheckpointError:  # a network for searches, or one that its reader refuses
+        return ""
+
+
+def pack_network(name: str, files: PackedFiles) -> None:
+    """Pack the source of a custom network's class.
+
+    It keeps its name, which checkpoints hold too.
+    """
+    check_trusted_class(name)
+    module = name.rpartition(":")[0]
+    path = Path(module)
+    if path.suffix != ".py":
+        _pack_module(module, files)
+    elif path.is_absolute() or not path.resolve().is_relative_to(Path.cwd()):
+        raise ValueError(
+            f"the network {name} has a path that other machines do not have: put its file below "
+            "the current folder, and name it from there"
+        )
+    else:
+        _pack_part(module, files)
 
 
 def _pack_module(name: str, files: PackedFiles) -> None:

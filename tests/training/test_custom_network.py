@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,16 @@ from german_whist.agents.base import CannotPlay  # noqa: E402
 from german_whist.agents.checkpoints import CheckpointError, read_checkpoint  # noqa: E402
 from german_whist.agents.networks.custom_network import ModulePolicy  # noqa: E402
 from german_whist.cli import main  # noqa: E402
+from german_whist.common.executors.cluster import write_files  # noqa: E402
 from german_whist.common.settings import SettingsError  # noqa: E402
 from german_whist.common.signals import RunStopped  # noqa: E402
+from german_whist.common.trust import UntrustedCode, restricted_to  # noqa: E402
 from german_whist.evaluation.exploitability.exact import (  # noqa: E402
     exploitability_on_full_tree,
     measure_exploitability,
 )
+from german_whist.evaluation.packing import pack  # noqa: E402
+from german_whist.training.experiments import jobs  # noqa: E402
 from german_whist.training.folder import STATE  # noqa: E402
 from german_whist.training.presets import settings_from  # noqa: E402
 from german_whist.training.run_state import load_state  # noqa: E402
@@ -493,3 +498,67 @@ def test_options_that_json_does_not_keep_are_refused(
 ) -> None:
     with pytest.raises(SettingsError, match=r"network_options is .*: a checkpoint keeps them as"):
         settings_from(settings_of("ppo", "vector", tmp_path, network_options=options))
+
+
+def test_network_travels_to_a_cluster_and_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A training, an agent and a resumed training there; each folder has only what was sent."""
+    here, there, third = (tmp_path / name for name in ("here", "there", "third"))
+    for folder in (here, there, third):
+        folder.mkdir()
+    (here / "own").mkdir()
+    source = CLASSES["vector"][0].read_text(encoding="utf-8")
+    (here / "own" / "net.py").write_text(f"{source}\nimport beside_net\n", encoding="utf-8")
+    (here / "own" / "beside_net.py").write_text("", encoding="utf-8")
+    settings = settings_of("ppo", "vector", here, decisions=300, network="own/net.py:Transformer")
+
+    def run_away(job: jobs.Job, folder: Path) -> dict[str, bytes]:
+        here.rename(tmp_path / "away")
+        sys.modules.pop("beside_net", None)
+        monkeypatch.chdir(folder)
+        code, files = jobs._remote_worker(jobs.train_job)(job)
+        (tmp_path / "away").rename(here)
+        monkeypatch.chdir(here)
+        assert code == 0
+        return files
+
+    monkeypatch.chdir(here)
+    for folder, words in ((there, []), (third, ["decisions=600"])):
+        job = jobs.Job(name="a run", folder=Path("run"), settings=settings, words=words)
+        sent, unpack = jobs._pack(job)
+        unpack(run_away(sent, folder))
+        assert load_agent("run").name == "run"
+    assert read_checkpoint("run").card.decisions >= 600
+    names, files = pack(["run"], "ray")
+    assert sorted(files)[:2] == ["own/beside_net.py", "own/net.py"]
+    shutil.rmtree(third)
+    write_files(files, third)
+    here.rename(tmp_path / "away")
+    sys.modules.pop("beside_net", None)
+    monkeypatch.chdir(third)
+    assert load_agent(names[0]).name == "run"
+
+
+@pytest.mark.parametrize("place", ["{}/net.py", "../net.py"])
+def test_network_that_has_another_path_elsewhere_is_not_sent(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(CLASSES["vector"][0], tmp_path / "net.py")
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path / "folder")
+    network = f"{place.format(tmp_path)}:Transformer"
+    settings = settings_of("ppo", "vector", tmp_path, network=network)
+    with pytest.raises(ValueError, match="put its file below the current folder"):
+        jobs._pack(jobs.Job(name="a run", folder=Path("run"), settings=settings))
+
+
+def test_network_that_only_a_card_names_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = settings_of("ppo", "vector", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    settings["network"] = settings["network"].replace(f"{tmp_path}/", "")
+    train(settings, folder="run", quiet=True, decisions=300)
+    with restricted_to(["--on", "ray"]), pytest.raises(UntrustedCode):
+        pack(["run"], "ray")

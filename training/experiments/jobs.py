@@ -24,7 +24,7 @@ from ...common.settings import format_overrides
 from ...common.signals import RunStopped
 from ...common.threads import usable_threads
 from ...common.typing import JsonObject
-from ...evaluation.packing import PackedFiles, files_below, pack
+from ...evaluation.packing import PackedFiles, files_below, pack, pack_network
 from ..api import resume, train
 from ..callbacks.base import Callback
 from ..folder import SETTINGS, begun, settings_of
@@ -42,7 +42,7 @@ _PATH_SETTINGS = (
     "opponents",
     "callbacks",
 )
-"""Settings whose values may be paths or modules."""
+"""Settings whose values may be paths or modules, and may have other names on a cluster."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +153,8 @@ def _pack(job: J) -> tuple[J, Callable[[PackedFiles], None]]:
     for settings in (before, after):
         _map_paths(settings, lambda name: local_names.setdefault(name) or name)
     remote_names, files = pack(local_names, RAY)
+    if network := getattr(after, "network", ""):
+        pack_network(network, files)
     remote_by_local = dict(zip(local_names, remote_names, strict=True))
     local_by_remote = dict(zip(remote_names, local_names, strict=True))
     remote_before, remote_after = (
