@@ -34,6 +34,7 @@ from german_whist.training.experiments.benchmark import sampled_exploitability
 from german_whist.training.experiments.search_space import (
     Range,
     bounds_reached,
+    distribution,
     load_sweep,
     widened,
 )
@@ -296,6 +297,32 @@ def test_bounds_are_reached_by_half_of_the_best_and_moved_on() -> None:
     assert [wider[name] for name in ("n_epochs", "clip_range", "critic")] == [
         space[name] for name in ("n_epochs", "clip_range", "critic")
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "choices", "tried", "wider"),
+    [
+        # By whole steps: the trials so far stay on the grid.
+        ("gae_lambda", Range(low=0.5, high=0.9, step=0.1), [0.5, 0.6], (0.3, 0.9)),
+        ("n_epochs", Range(low=4, high=10, step=2), [4, 6], (2, 10)),
+        ("n_envs", Range(low=64, high=256, step=64), [256, 192], (64, 384)),
+        ("n_envs", Range(low=64, high=256, step=64), [64, 128], (64, 256)),  # no games are none
+        # An integer at least: half of the width is less.
+        ("n_epochs", Range(low=1, high=2), [2], (1, 3)),
+        # 0 steps are accepted, but they have no logarithm.
+        ("n_steps", Range(low=1, high=4, log=True), [1, 2], (1, 4)),
+    ],
+)
+def test_widened_range_holds_the_trials_so_far(
+    name: str, choices: Range, tried: list[float], wider: tuple[float, float]
+) -> None:
+    base, space = settings_from({"trainer": "ppo"}), {name: choices}
+    found = widened(space, base, bounds_reached(space, [{name: value} for value in tried]))[name]
+    assert (found.low, found.high, found.step) == (*wider, choices.step)
+    for value in tried:
+        optuna.trial.create_trial(
+            params={name: value}, distributions={name: distribution(base, name, found)}, value=0.0
+        )
 
 
 @pytest.mark.parametrize("stopped_after", [0, 2, 3, 4])

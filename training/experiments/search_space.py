@@ -254,40 +254,54 @@ def _numbers(choices: list[Any]) -> list[float]:
 def widened(space: Space, base: Settings, reached: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The space with the bounds moved on that were reached, as far as the settings accept it.
 
-    A range grows by half of its width on its own scale, or by a quarter or an eighth. A list gets
-    one more number, in the ratio of its last two.
+    A range grows by half of its width on its own scale, or by a quarter or an eighth; one with a
+    step grows by whole steps. A list gets one more number, in the ratio of its last two.
     """
     wider = dict(space)
     for name, bounds in reached.items():
+        is_int = type(getattr(base, name, None)) is int
         for bound in bounds:
-            for value in _values_beyond(wider[name], bound):
-                changed = round(value) if type(getattr(base, name, None)) is int else value
-                if _accepts(base, name, changed):
-                    wider[name] = _with_bound(wider[name], bound, changed)
+            for value in _values_beyond(wider[name], bound, is_int=is_int):
+                choices = _with_bound(wider[name], bound, value)
+                if _accepts(base, name, value, choices):
+                    wider[name] = choices
                     break
     return wider
 
 
-def _accepts(base: Settings, name: str, value: float) -> bool:
+def _accepts(base: Settings, name: str, value: float, choices: Range | list[Any]) -> bool:
+    """Whether a setting takes a new bound, and Optuna the choices with it."""
     try:
         settings_from({**base.as_mapping(), name: value})
-    except SettingsError:
+        distribution(base, name, choices)
+    except ValueError:
         return False
     return True
 
 
-def _values_beyond(choices: Range | list[Any], bound: str) -> list[float]:
+def _values_beyond(choices: Range | list[Any], bound: str, *, is_int: bool) -> list[float]:
     """Values beyond a bound, the furthest first."""
     if isinstance(choices, Range):
+        is_high = bound == "high"
+        at, sign = (choices.high, 1) if is_high else (choices.low, -1)
         low, high = (_on_scale(choices, each) for each in (choices.low, choices.high))
-        ends = [
-            high + part * (high - low) if bound == "high" else low - part * (high - low)
-            for part in _STEPS
-        ]
-        return [_rounded(math.exp(end) if choices.log else end) for end in ends]
+        values: list[float] = []
+        for part in _STEPS:
+            if choices.step:
+                # The trials so far have to stay on the grid.
+                steps = max(1, round(part * (high - low) / choices.step))
+                value = round(at + sign * steps * choices.step, 12)
+            else:
+                end = (high if is_high else low) + sign * part * (high - low)
+                value = _rounded(math.exp(end) if choices.log else end)
+            if is_int:
+                value = math.ceil(value) if is_high else math.floor(value)
+            values.append(value)
+        return [value for value in values if sign * value > sign * at]
     numbers = _numbers(choices) if bound == "high" else _numbers(choices)[::-1]
     before, last = numbers[-2:]
-    return [_rounded(last * last / before if before and last else 2 * last - before)]
+    value = _rounded(last * last / before if before and last else 2 * last - before)
+    return [round(value) if is_int else value]
 
 
 def _rounded(value: float) -> float:
