@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from german_whist.training.experiments import seeds
-from german_whist.training.experiments.jobs import Job
+from german_whist.training.experiments import jobs, seeds
+from german_whist.training.experiments.jobs import Job, run_jobs
 
 SMALL = {"trainer": "mccfr", "rules": "2x4-h2", "decisions": 64, "eval_opponents": ()}
 
@@ -61,3 +62,38 @@ def test_command_killed_at_its_start_can_be_repeated(tmp_path: Path, trained: li
     (tmp_path / "other" / "seed-1" / "notes").mkdir(parents=True)
     with pytest.raises(ValueError, match="is not empty"):
         seeds.train_seeds(SMALL, [1], folder=tmp_path / "other")
+
+
+class Executed:
+    """An executor in which every job ends at once."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.threads: list[int] = []
+
+    def __enter__(self) -> Executed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def submit(self, job: Job) -> Future[Any]:
+        self.threads.append(job.settings["threads"])
+        done: Future[Any] = Future()
+        done.set_result((0, {}))
+        return done
+
+
+@pytest.mark.parametrize(
+    ("workers", "threads"), [(None, 1), (1, 8), (2, 4), (3, 2), (9, 1)], ids=lambda each: f"{each}"
+)
+def test_runs_share_the_cores_with_those_beside_them(
+    workers: int | None, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed = Executed()
+    monkeypatch.setattr(jobs, "Executor", lambda *_, **__: executed)
+    monkeypatch.setattr(jobs, "usable_threads", lambda: 8)
+    listed = [Job(name=f"{k}", folder=Path(), settings={"threads": 0}) for k in range(6)]
+    listed.append(Job(name="own", folder=Path(), settings={"threads": 5}))
+    ended = [*run_jobs(listed, "local", print, workers=workers)]
+    assert {code for _, code in ended} == {0}
+    assert executed.threads == [threads] * 6 + [5]

@@ -88,7 +88,8 @@ def run_jobs(
     On a signal all of them save first. `workers` is by default as many as there are cores or jobs.
     """
     # Unless the settings say otherwise, the runs share the cores of this machine.
-    default = max(1, usable_threads() // max(1, len(jobs))) if on == LOCAL else 1
+    side_by_side = min(len(jobs), workers or len(jobs)) or 1
+    default = max(1, usable_threads() // side_by_side) if on == LOCAL else 1
     threads = [job.settings["threads"] or default for job in jobs]
     sent = [
         replace(job, settings={**job.settings, "threads": count})
