@@ -563,8 +563,11 @@ def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
 
 
 def test_evaluation_says_whose_endings_were_played(tmp_path: Path) -> None:
+    hands = {"nfsp": {"horizon": "hand"}}
     names = [
-        load_benchmark(written(tmp_path / "x.yaml", endings=endings)).jobs(tmp_path)[0].evaluation
+        load_benchmark(written(tmp_path / "x.yaml", endings=endings, algorithms=hands))
+        .jobs(tmp_path)[0]
+        .evaluation
         for endings in ("exact", "own")
     ]
     assert names == ["exploitability", "exploitability with its own endings"]
@@ -797,6 +800,10 @@ def test_network_is_trained_by_the_algorithm_that_is_named(tmp_path: Path) -> No
     path = written(tmp_path / "own.yaml", algorithms=algorithms, network_algorithm="mdm")
     assert load_benchmark(path).algorithms  # one of a preset matters where there is a network
     with pytest.raises(SettingsError, match=r"is 'mdm', which is not .*'mmd'"):
+        load_benchmark(path, [net])
+    tables = {**algorithms, "table": {"trainer": "mccfr"}}
+    path = written(tmp_path / "own.yaml", algorithms=tables, network_algorithm="table")
+    with pytest.raises(SettingsError, match=r"is 'table', which trains no network .*: ppo or mmd"):
         load_benchmark(path, [net])
 
 
@@ -1127,6 +1134,10 @@ def test_results_with_impossible_numbers_are_refused(
         (
             {"algorithms": {"cfr+": {"averaging": 1}}},
             "'averaging' is given, and cfr+ has no settings",
+        ),
+        (
+            {"algorithms": {"ppo": {}}, "endings": "own"},
+            "algorithms: ppo: endings is 'own', and with the horizon 'foreplay' a policy never",
         ),
         (
             {"eval_opponents": [], "rules": ["classic"]},

@@ -218,7 +218,13 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             public_tree(load_rules(rules))
             return {"trainer": trainer, "threads": 1}
         values = {"device": "cpu", **self.settings, **own, "decisions": self.decisions, **fixed}
-        return settings_from(values, source).as_mapping()
+        resolved = settings_from(values, source)
+        if self.endings == "own" and resolved.options.horizon == "foreplay":
+            raise SettingsError(
+                f"{source}: endings is 'own', and with the horizon 'foreplay' a policy never sees "
+                "an endgame: add horizon: hand to the settings"
+            )
+        return resolved.as_mapping()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -400,22 +406,28 @@ def _algorithm_of(source: str, benchmark: Benchmark) -> JsonObject:
             f"{source} is {type_phrase(found)}: give a trainer, which is a class of "
             "german_whist.training.Trainer, or a network, which is a class of torch.nn.Module"
         )
-    named = benchmark.network_algorithm
-    if named and named not in benchmark.algorithms:
+    trainers = {name: own.get("trainer", name) for name, own in benchmark.algorithms.items()}
+    taking = [name for name, trainer in trainers.items() if _takes_networks(trainer)]
+    if not taking:
         raise SettingsError(
-            f"network_algorithm is {named!r}, which is not among the algorithms"
-            f"{suggest(named, benchmark.algorithms)}"
+            f"{source} is a network, and no algorithm of the benchmark trains one: add ppo, mmd or "
+            "nfsp"
         )
-    for name, own in benchmark.algorithms.items():
-        trainer = own.get("trainer", name)
-        if named in ("", name) and _takes_networks(trainer):
-            # It has the benchmark's budget, as an outside trainer has.
-            left_out = ("hidden_sizes", *_OF_ALGORITHMS)
-            kept = {key: value for key, value in own.items() if key not in left_out}
-            return {**kept, "trainer": trainer, "network": source}
-    raise SettingsError(
-        f"{source} is a network, and no algorithm of the benchmark trains one: add ppo, mmd or nfsp"
-    )
+    name = benchmark.network_algorithm or taking[0]
+    if name not in trainers:
+        raise SettingsError(
+            f"network_algorithm is {name!r}, which is not among the algorithms"
+            f"{suggest(name, benchmark.algorithms)}"
+        )
+    if name not in taking:
+        raise SettingsError(
+            f"network_algorithm is {name!r}, which trains no network of your own: name one that "
+            f"does: {' or '.join(taking)}"
+        )
+    # It has the benchmark's budget, as an outside trainer has.
+    left_out = ("hidden_sizes", *_OF_ALGORITHMS)
+    kept = {key: value for key, value in benchmark.algorithms[name].items() if key not in left_out}
+    return {**kept, "trainer": trainers[name], "network": source}
 
 
 def _takes_networks(trainer: str) -> bool:
