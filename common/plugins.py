@@ -220,10 +220,9 @@ def foreign_traceback(error: BaseException) -> str:
     Who wrote a trainer or a network looks for the line there; what called it is no help.
     """
     told = traceback.TracebackException.from_exception(error)
-    ours = Path(__file__).resolve().parents[1]
-    for place, frame in enumerate(told.stack):
-        path = Path(frame.filename).resolve()
-        if not path.is_relative_to(ours) and "torch" not in path.parts:
+    # By modules: whoever works in a checkout of the package has files of their own in its folder.
+    for place, (frame, _) in enumerate(traceback.walk_tb(error.__traceback__)):
+        if not f"{frame.f_globals.get('__name__')}.".startswith((_ROOT, "torch.")):
             told.stack = traceback.StackSummary.from_list([*told.stack][place:])
             break
     return "".join(told.format()).rstrip()

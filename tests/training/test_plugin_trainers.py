@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from german_whist.cli import main
+from german_whist.common.plugins import foreign_traceback
+from german_whist.evaluation.results import _each
 from german_whist.training.run_state import load_state
 
 BASE = """
@@ -174,3 +176,19 @@ def test_misplaced_words_name_the_right_ones(
     assert main(command.split()) == 2
     assert message in capsys.readouterr().err
     assert [*(folder / "runs").iterdir()] == [run]
+
+
+def test_traceback_begins_in_own_code_beside_the_package() -> None:
+    """As in a checkout, whose folder holds the package and this file."""
+
+    def fail(value: float) -> float:
+        raise ArithmeticError(value)
+
+    with pytest.raises(ArithmeticError) as raised:
+        _each(fail, [1.0])
+    assert raised.tb.tb_next is not None
+    error = raised.value.with_traceback(raised.tb.tb_next)  # what called the package is not shown
+    frames = [line for line in foreign_traceback(error).splitlines() if "File " in line]
+    assert len(frames) == 1
+    assert f'{__file__}", line ' in frames[0]
+    assert frames[0].endswith("in fail")
