@@ -1,7 +1,7 @@
 # pyright: strict
 """Finished hands for review: replays, and analyses in the background.
 
-One thread analyses one hand at a time; the latest analyses are kept in memory.
+One thread analyzes one hand at a time; the latest analyses are kept in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from german_whist.engine.records import GameRecord, RecordError
 
 from ..game.database import StoredHand
 from ..game.store import Store
-from ..review.analysis import Analysis, AnalysisStopped, analyse
+from ..review.analysis import Analysis, AnalysisStopped, analyze
 from ..review.replay import ReplayResult, replay_result
 from ..review.what_if import what_if
 from ..text.labels import label
@@ -123,7 +123,7 @@ class FinishedHands:
                 job = self._jobs[line] = AnalysisJob(what_if="~" in name)
                 while len(self._jobs) > _MAX_ANALYSES:
                     self._jobs.popitem(last=False)
-                self._executor.submit(self._analyse, line, job, key)
+                self._executor.submit(self._analyze, line, job, key)
             job.last_request = time.monotonic()
         if job.error is not None:
             raise RecordError(job.error)
@@ -144,7 +144,7 @@ class FinishedHands:
             self._store.progress.store_analysis(*key, job.result)
             job.stored.add(key)
 
-    def _analyse(self, line: str, job: AnalysisJob, key: tuple[str, int]) -> None:
+    def _analyze(self, line: str, job: AnalysisJob, key: tuple[str, int]) -> None:
         def progress(done: float) -> None:
             job.done = done
             idle = time.monotonic() - job.last_request
@@ -153,7 +153,7 @@ class FinishedHands:
 
         try:
             record = GameRecord.from_line(line)
-            job.result = analyse(record, progress=progress, stop=self._stop)
+            job.result = analyze(record, progress=progress, stop=self._stop)
             self._store_result(job, key)
         except AnalysisStopped:
             with self._lock:

@@ -10,6 +10,6 @@ GROUPS = {
         "puzzles": "make puzzles for the table",
     },
     "measure": {
-        "analyse": "compute what each player's decisions cost, over a file of records",
+        "analyze": "compute what each player's decisions cost, over a file of records",
     },
 }

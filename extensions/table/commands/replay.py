@@ -1,7 +1,7 @@
 # pyright: strict
 """Show a hand from a file of records, trick by trick, and the value of its decisions.
 
-FILE is written by `evaluate --records`, or saved from the table. With --analyse every decision is
+FILE is written by `evaluate --records`, or saved from the table. With --analyze every decision is
 valued, the endgame exactly and the rest by search; with --html the hand is written as one page
 that opens in any browser. --notable writes a page of several hands, from which one is chosen.
 """
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "cards, with what its network thinks of them",
     )
     parser.add_argument(
-        "--analyse", action="store_true", help="value each decision, and mark mistakes"
+        "--analyze", action="store_true", help="value each decision, and mark mistakes"
     )
     parser.add_argument("--html", type=Path, metavar="OUT.html", help="write the hand as a page")
     parser.add_argument(
@@ -54,26 +54,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--search",
         metavar="NAME",
-        help="analyse with this search (default: thinker:256 in classic, elsewhere "
+        help="analyze with this search (default: thinker:256 in classic, elsewhere "
         "flat-mc:2500,voids,playout=counting)",
     )
     parser.add_argument(
         "--network",
         metavar="NAME|PATH",
-        help="analyse, and show this network's probabilities as well",
+        help="analyze, and show this network's probabilities as well",
     )
     add_trust_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     page: Path | None = arguments.html
-    analyses = arguments.analyse or arguments.search or arguments.network
-    if arguments.list and (analyses or page):
+    analyzes = arguments.analyze or arguments.search or arguments.network
+    if arguments.list and (analyzes or page):
         raise ValueError("--list only lists the hands: choose one with --hand to see more of it")
     if arguments.notable is not None:
         if page is None:
             raise ValueError("--notable makes a page of many hands: name its file by --html")
-        if analyses or arguments.seat != "both":
+        if analyzes or arguments.seat != "both":
             raise ValueError(
                 "--notable shows both hands and what the agent's network thinks of them: choose a "
                 "hand by --hand to value its decisions, or to see it from one seat"
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not 1 <= number <= len(records):
         raise ValueError(f"--hand is {number}: {arguments.file} has hands 1 to {len(records)}")
     record, seat = records[number - 1], _SEATS[arguments.seat]
-    analysis = _analysis(record, arguments) if analyses else None
+    analysis = _analysis(record, arguments) if analyzes else None
     if page is not None:
         from ..browser.saved_replay import replay_page
 
@@ -176,8 +176,8 @@ def _listed(records: list[GameRecord]) -> list[str]:
 
 
 def _analysis(record: GameRecord, arguments: argparse.Namespace) -> Analysis:
-    from ..review.analysis import AnalysisSettings, analyse
+    from ..review.analysis import AnalysisSettings, analyze
 
     settings = AnalysisSettings(arguments.search, arguments.network)
-    with Progress("analysing") as progress:
-        return analyse(record, settings, progress.update)
+    with Progress("analyzing") as progress:
+        return analyze(record, settings, progress.update)

@@ -1,5 +1,5 @@
 # pyright: strict
-"""Open a table in the browser: play against any agent, watch two of them, analyse hands.
+"""Open a table in the browser: play against any agent, watch two of them, analyze hands.
 
 The table is yours: whoever opens its page plays as you. It listens on this computer alone unless
 --host names an address of the network, where it asks for a token, so that your phone can open it

@@ -56,7 +56,7 @@ def opened_table() -> Iterator[Page]:
 
 
 def photograph(page: Page, name: str) -> None:
-    """Write a picture of a page in few colours."""
+    """Write a picture of a page in few colors."""
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(128, dither=Image.Dither.NONE).save(PICTURES / name, optimize=True)
 
@@ -83,7 +83,7 @@ def table() -> None:
 
 
 def replay() -> None:
-    """Show a mistake in an analysed hand."""
+    """Show a mistake in an analyzed hand."""
     with opened_table() as page:
         page.set_viewport_size({"width": 960, "height": 640})
         name = play(page, {"rules": "classic", "opponent": "medium", "seed": 7}, 26)

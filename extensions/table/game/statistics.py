@@ -58,7 +58,7 @@ class RatingPoint(Struct):
 
 
 class AccuracyPoint(Struct):
-    """The accuracy in a hand: the share in per cent of decisions that were no mistakes."""
+    """The accuracy in a hand: the share in percent of decisions that were no mistakes."""
 
     finished: float
     mattered: int

@@ -17,7 +17,7 @@ from german_whist.common.serialization import JsonStruct, data_frame
 from german_whist.engine.records import GameRecord
 from german_whist.evaluation.statistics import t_quantile
 
-from .analysis import Analysis, AnalysisSettings, DecisionValues, analyse
+from .analysis import Analysis, AnalysisSettings, DecisionValues, analyze
 from .hands import deal_of
 from .replay import player_names
 
@@ -38,7 +38,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     mistakes: int
     """Decisions whose cost is beyond the noise."""
     accuracy: float | None
-    """The share in per cent of decisions that mattered and were no mistakes."""
+    """The share in percent of decisions that mattered and were no mistakes."""
 
 
 class Accuracy(JsonStruct, frozen=True, kw_only=True):
@@ -59,21 +59,21 @@ def accuracy(
     settings: AnalysisSettings | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Accuracy:
-    """Analyse every hand, and average the cost of each player's decisions."""
+    """Analyze every hand, and average the cost of each player's decisions."""
     analyses: list[tuple[tuple[str, str], Analysis]] = []
     deals: list[Hashable] = []
     for number, record in enumerate(records, 1):
-        analyses.append((player_names(record), analyse(record, settings)))
+        analyses.append((player_names(record), analyze(record, settings)))
         deals.append(deal_of(record))
         if progress is not None:
             progress(number)
     if not analyses:
-        raise ValueError("there are no hands to analyse")
+        raise ValueError("there are no hands to analyze")
     units = sorted({analysis.unit for _, analysis in analyses})
     if len(units) > 1:
         raise ValueError(
             f"these hands are valued by {' and by '.join(units)}, which cannot be added up: "
-            "analyse hands of rules that pay alike"
+            "analyze hands of rules that pay alike"
         )
     players = dict.fromkeys(name for names, _ in analyses for name in names)
     costs: list[Cost] = []

@@ -11,7 +11,7 @@ card is the best one only where it is better beyond the noise. The highest of se
 often the luckiest, and to play it would lose (docs/develop/agents.md has the measurements).
 
 Values are for the player to move. Where a hand is only won or lost, and in races, they are win
-probabilities in per cent, a tie counting half; otherwise what the hand pays.
+probabilities in percent, a tie counting half; otherwise what the hand pays.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ large. By regression on the first 2,000 hands of `benchmarks/analyst.py`; 1 wher
 # A cost in the foreplay counts as a mistake beyond this many margins of error: of some three
 # hundred comparisons in a hand, one in twenty would exceed one margin of error by chance.
 SURE = 1.5
-# Costs are printed in whole per cents and in tenths; one that would be printed as 0 is no mistake.
+# Costs are printed in whole percents and in tenths; one that would be printed as 0 is no mistake.
 _MIN_COST = {WIN: 0.5, PAY: 0.05}
 _MISTAKE_LABELS = {
     TAKE_HIDDEN: "mistakes.took",
@@ -309,13 +309,13 @@ class Analyst:
         return {action: round(float(probs[action]), 4) for action in view.legal()}
 
 
-def analyse(
+def analyze(
     record: GameRecord,
     settings: AnalysisSettings | None = None,
     progress: Callable[[float], None] | None = None,
     stop: Event | None = None,
 ) -> Analysis:
-    """Analyse a whole hand.
+    """Analyze a whole hand.
 
     `progress` receives the finished fraction, from 0 to 1; setting `stop` raises
     `AnalysisStopped` after the current decision.

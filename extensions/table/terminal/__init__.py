@@ -1,1 +1,1 @@
-"""The table in a terminal: by keys and colours, or line by line."""
+"""The table in a terminal: by keys and colors, or line by line."""

@@ -55,8 +55,8 @@ def in_order(cards: Iterable[Card], trump: int | None) -> list[Card]:
     """A hand sorted: trumps first, then red and black suits in turn."""
     first = 3 if trump is None else trump
     reds, blacks = [2, 1], [3, 0]
-    colour, other = (reds, blacks) if first in reds else (blacks, reds)
-    order = [first, other[0], next(suit for suit in colour if suit != first), other[1]]
+    color, other = (reds, blacks) if first in reds else (blacks, reds)
+    order = [first, other[0], next(suit for suit in color if suit != first), other[1]]
     return sorted(cards, key=lambda card: (order.index(card.suit), -card.rank))
 
 

@@ -19,7 +19,7 @@ PLAYABLE = ".hit:not([aria-disabled])"
 PATIENCE = 10_000
 """Milliseconds for what the page does by itself, on a busy machine."""
 COMPUTING = 300_000
-"""Milliseconds for the server, which may compile agents or analyse a hand first."""
+"""Milliseconds for the server, which may compile agents or analyze a hand first."""
 SHOWN = ".table-view[data-move]"
 ASKED = ".table-view[data-move=asked]"
 # The table is laid out for the size that it has.
@@ -197,7 +197,7 @@ class User:
         self.page.evaluate(script, [SETTINGS, {"motion": "none", **settings}])
 
     def violations(self) -> list[str]:
-        """What axe-core finds: colours in the dark, and everything in the light."""
+        """What axe-core finds: colors in the dark, and everything in the light."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
         script = "rules => axe.run(document, {resultTypes: ['violations'], ...rules})"

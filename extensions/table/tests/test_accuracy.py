@@ -11,7 +11,7 @@ from scipy import stats
 from german_whist import Game, GameRecord, record_of, write_records
 from german_whist.agents import Player
 from german_whist.table.review.accuracy import Accuracy, Cost, accuracy
-from german_whist.table.review.analysis import AnalysisSettings, analyse
+from german_whist.table.review.analysis import AnalysisSettings, analyze
 from support import random_hand
 
 RULES = {"name": "small", "suits": 3, "ranks": 8, "hand": 6, "pay": "margin"}
@@ -54,7 +54,7 @@ def test_costs_are_those_of_the_hands_added_up(result: Accuracy, records: list[G
     hands = [
         [
             decision.cost
-            for decision in analyse(record, QUICK).decisions
+            for decision in analyze(record, QUICK).decisions
             if decision.who == record.meta["players"].index("Ada")
             and decision.stage == "endgame"
             and len(decision.cards) > 1
@@ -95,7 +95,7 @@ def test_the_command_prints_and_writes(records: list[GameRecord], tmp_path, whis
     path, out = tmp_path / "hands.jsonl", tmp_path / "costs.json"
     write_records(path, records)
     # A single hand has no interval.
-    quick = ["analyse", path, "--search", "flat-mc:8", "--hands"]
+    quick = ["analyze", path, "--search", "flat-mc:8", "--hands"]
     rows = whist(*quick, 1).out.splitlines()[2:]
     assert len(rows) == 4
     assert all(" ± – " in row for row in rows)
@@ -109,12 +109,12 @@ def test_the_command_prints_and_writes(records: list[GameRecord], tmp_path, whis
     assert json.loads(out.read_text(encoding="utf-8"))["hands"] == 2
     assert "  trick 1" in whist(*words, "--tricks").out
     assert whist(*quick, 0, status=2)
-    assert "cannot be read" in whist("analyse", tmp_path / "none.jsonl", status=2).err
+    assert "cannot be read" in whist("analyze", tmp_path / "none.jsonl", status=2).err
 
 
 def test_hands_that_are_paid_in_other_ways_are_not_added_up(records: list[GameRecord]) -> None:
     other = random_hand({**RULES, "name": "other", "pay": "win"})
     with pytest.raises(ValueError, match="which cannot be added up"):
         accuracy([records[0], other], QUICK)
-    with pytest.raises(ValueError, match="no hands to analyse"):
+    with pytest.raises(ValueError, match="no hands to analyze"):
         accuracy([])

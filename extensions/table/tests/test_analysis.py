@@ -29,7 +29,7 @@ from german_whist.table.review.analysis import (
     AnalysisSettings,
     AnalysisStopped,
     Analyst,
-    analyse,
+    analyze,
 )
 from german_whist.table.review.puzzles import position_before
 from german_whist.table.text.words import action_symbol
@@ -52,8 +52,8 @@ SMALL_SETS = {
 HIDDEN_CARD_SETS = ("classic", "draft", "open-stock", "no-trump", "race-9", "set aside")
 
 
-def analysed(*arguments: Any) -> Any:
-    return msgspec.to_builtins(analyse(*arguments))
+def analyzed(*arguments: Any) -> Any:
+    return msgspec.to_builtins(analyze(*arguments))
 
 
 def small(name: str) -> Rules:
@@ -68,7 +68,7 @@ def test_endings_have_the_values_of_plain_minimax(name: str) -> None:
     rules = small(name)
     for seed in range(2):
         record = random_hand(rules, seed)
-        analysis, game = analysed(record, QUICK), record.start()
+        analysis, game = analyzed(record, QUICK), record.start()
         plain = PlainEnding(game.trump, game.low)
         for decision, action in zip(analysis["decisions"], record.actions, strict=True):
             assert decision["exact"] == (not game.stock and game.phase != "choose")
@@ -112,7 +112,7 @@ def plain_pay(rules: Rules, low: bool, own: int, other: int) -> int:
 )
 def test_endings_of_named_sets_have_solver_values(name: str) -> None:
     record = random_hand(name, 3)
-    analysis, game = analysed(record, QUICK), record.start()
+    analysis, game = analyzed(record, QUICK), record.start()
     costs, initial = [0.0, 0.0], None
     for decision, action in zip(analysis["decisions"], record.actions, strict=True):
         cost = {card["action"]: card["cost"] for card in decision["cards"]}
@@ -136,7 +136,7 @@ def test_endings_of_named_sets_have_solver_values(name: str) -> None:
 
 def test_closed_endings_and_races_are_estimated() -> None:
     for rules in (engine_rules("set aside"), {**SMALL, "race": 3, "contract": "low"}):
-        analysis = analysed(random_hand(rules), QUICK)
+        analysis = analyzed(random_hand(rules), QUICK)
         decisions = analysis["decisions"]
         assert any(decision["stage"] == "endgame" for decision in decisions)
         assert not any(decision["exact"] for decision in decisions)
@@ -153,14 +153,14 @@ def test_hidden_cards_change_nothing(name: str) -> None:
     """The same cards seen, others elsewhere: a player's decisions have the same analysis."""
     rules, rng = engine_rules(name), random.Random(name)
     record = random_hand(rules, 0)
-    analysis, n = analysed(record, QUICK), rng.randrange(3, len(record.actions) // 2)
+    analysis, n = analyzed(record, QUICK), rng.randrange(3, len(record.actions) // 2)
     game = record.start()
     for action in record.actions[:n]:
         game.play(action)
     seat = game.turn or 0
     other_record = another_world(game.view(seat), record, n)
     assert other_record.start().cards_dealt != record.start().cards_dealt
-    decisions, others = analysis["decisions"], analysed(other_record, QUICK)["decisions"]
+    decisions, others = analysis["decisions"], analyzed(other_record, QUICK)["decisions"]
     for before, after in zip(decisions[:n], others[:n], strict=True):
         assert before["who"] != seat or before == after
     # Decision n is another action in the same position.
@@ -219,7 +219,7 @@ def mean_by_enumeration(view: View, action: int) -> float:
 def test_mistakes_exceed_the_noise_dearest_first() -> None:
     settings = AnalysisSettings(search="flat-mc:250,voids,playout=counting")
     record = random_hand("margin", 5)
-    analysis = analysed(record, settings)
+    analysis = analyzed(record, settings)
     costs = [mistake["cost"] for mistake in analysis["mistakes"]]
     assert costs == sorted(costs, reverse=True)
     assert len(costs) > 5
@@ -288,14 +288,14 @@ def test_no_trick_of_the_analyst_loses_to_the_champion() -> None:
 
 def test_the_same_record_and_settings_give_the_same_analysis() -> None:
     record = random_hand("draft", 2)
-    analysis = analysed(record, QUICK)
-    assert analysed(record, QUICK) == analysis == json.loads(json.dumps(analysis))
-    assert analysed(record, AnalysisSettings(search=SEARCH, seed=1)) != analysis
+    analysis = analyzed(record, QUICK)
+    assert analyzed(record, QUICK) == analysis == json.loads(json.dumps(analysis))
+    assert analyzed(record, AnalysisSettings(search=SEARCH, seed=1)) != analysis
 
 
 def test_the_story_has_a_point_a_trick_and_ends_with_the_result() -> None:
     record = random_hand("margin", 2)
-    story = analysed(record, QUICK)["story"]
+    story = analyzed(record, QUICK)["story"]
     tricks = [point["trick"] for point in story]
     assert tricks == sorted(set(tricks))
     assert (tricks[-1], story[-1]["expected"]) == (len(record.tricks) + 1, record.payoffs[0])
@@ -311,9 +311,9 @@ def test_progress_is_reported_and_the_analysis_can_be_stopped() -> None:
             stop.set()
 
     with pytest.raises(AnalysisStopped, match="after 15 of 28 decisions"):
-        analyse(record, QUICK, progress, stop)
+        analyze(record, QUICK, progress, stop)
     assert fractions == sorted(fractions)
-    analyse(record, QUICK, fractions.append, Event())
+    analyze(record, QUICK, fractions.append, Event())
     assert fractions[-1] == 1
 
 
@@ -346,9 +346,9 @@ def test_charges_are_what_cards_gained_in_play(monkeypatch) -> None:
     """A measured search charges a fraction of the differences between its estimates."""
     record = random_hand("classic", 3)
     name, shrinkage = "thinker:32", 0.5
-    raw = analysed(record, AnalysisSettings(search=name))["decisions"]
+    raw = analyzed(record, AnalysisSettings(search=name))["decisions"]
     monkeypatch.setitem(SHRINKAGE, name, shrinkage)
-    shrunk = analysed(record, AnalysisSettings(search=name))["decisions"]
+    shrunk = analyzed(record, AnalysisSettings(search=name))["decisions"]
     seen = 0
     for one, other in zip(raw, shrunk, strict=True):
         factor = 1.0 if one["exact"] else shrinkage

@@ -176,15 +176,15 @@ def test_table_shows_the_course_of_a_hand(user: User) -> None:
     expect(page.locator(".card[data-zone=other]")).to_have_count(state["hand_size_other"])
     expect(page.locator(".last-label")).to_have_text(state["texts"]["last"])
     assert re.search(r"won and drew \S+, \w+ \S+", state["texts"]["last"])
-    # A mark lies on the card that was drawn, and tricks for the stock stand in grey.
+    # A mark lies on the card that was drawn, and tricks for the stock stand in gray.
     (fresh,) = set(user.hand) - set(held)
     expect(page.locator(".card.fresh")).to_have_count(1)
     assert page.locator(".card.fresh").get_attribute("data-zone") == "hand"
     assert page.locator(f".hit[aria-label='{fresh}']").get_attribute("data-key") == page.locator(
         ".card.fresh"
     ).get_attribute("data-card")
-    grey = page.locator(".plate-stock").all_inner_texts()
-    assert sorted(grey) == ["0 for the stock", "1 for the stock"]
+    gray = page.locator(".plate-stock").all_inner_texts()
+    assert sorted(gray) == ["0 for the stock", "1 for the stock"]
     while user.request(f"tables/{name}")["state"]["stock_left"]:
         user.play_on()
     assert any(each.startswith("The stock is gone.") for each in page.evaluate("prompts"))
@@ -295,7 +295,7 @@ def test_two_agents_are_watched_step_by_step(user: User) -> None:
     assert page.locator(PLAYABLE).count() == 0
 
 
-def test_a_hand_is_replayed_and_analysed(user: User) -> None:
+def test_a_hand_is_replayed_and_analyzed(user: User) -> None:
     page = user.page
     state = user.finish_hand(user.table(seed=6))
     user.go("replays")

@@ -103,7 +103,7 @@ def test_a_table_under_way_is_not_given_up_without_a_question(user: User) -> Non
 
 
 @in_windows((1280, 800), forced_colors="active", color_scheme="dark")
-def test_black_suits_are_seen_where_the_system_sets_the_colours(user: User) -> None:
+def test_black_suits_are_seen_where_the_system_sets_the_colors(user: User) -> None:
     user.sit_down(rules="classic", seed=4)
     script = """() => {
         const face = document.querySelector('.face.suit-S, .face.suit-C');
@@ -327,7 +327,7 @@ def hold(requests: list[Route]) -> Callable[[Route], None]:
     )
 
 
-def test_analysed_replay_opens_at_the_step_of_its_address(user: User) -> None:
+def test_analyzed_replay_opens_at_the_step_of_its_address(user: User) -> None:
     page = user.page
     page.add_init_script(SLOW_FRAMES)
     name, _ = user.hand_with_a_mistake()
@@ -358,7 +358,7 @@ def test_closed_replay_keeps_the_address_of_the_next_page(user: User) -> None:
     page.route(f"**/api/replays/{following}/1", lambda route: held.append(route))
     with page.expect_request(f"**/api/replays/{following}/1"):
         page.evaluate("address => location.hash = address", f"#/replay/{following}/1")
-    page.get_by_role("button", name="Forwards").click()
+    page.get_by_role("button", name="Forward").click()
     expect(page.locator(".replay-count")).to_contain_text("4 / ")
     assert page.evaluate("location.hash") == f"#/replay/{following}/1"
     held.pop().continue_()

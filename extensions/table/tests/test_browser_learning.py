@@ -175,7 +175,7 @@ def test_a_card_is_taken_back_and_tricks_are_claimed(user: User) -> None:
     page.locator(OVER).wait_for()
 
 
-def test_hands_are_filtered_coloured_and_grouped_by_match(
+def test_hands_are_filtered_colored_and_grouped_by_match(
     user: User,
 ) -> None:
     page = user.page

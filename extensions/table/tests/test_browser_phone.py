@@ -130,7 +130,7 @@ def test_values_and_steps_of_a_replay_share_the_screen(user: User) -> None:
     for row in page.locator(".values tbody tr").all()[:2]:
         assert is_in_sight(user, row)
     step = page.locator(".replay-count").inner_text()
-    page.get_by_role("button", name="Forwards").tap()
+    page.get_by_role("button", name="Forward").tap()
     expect(page.locator(".replay-count")).not_to_have_text(step)
     page.get_by_role("button", name="Back", exact=True).tap()
     # Tricks for the stock are counted as at the table.

@@ -63,7 +63,7 @@ def test_hands_of_others_are_neither_shown_nor_counted(
         (["random", "--html", "page.html"], "one of their players, who are ann, bob, threshold"),
         (["ann=threshold", "--html", "page.html"], "ann plays classic and draft in these hands"),
         (["ann=threshold", "--html", "page.html", "--seat", "0"], "choose a hand by --hand"),
-        (["ann=threshold", "--html", "page.html", "--analyse"], "choose a hand by --hand"),
+        (["ann=threshold", "--html", "page.html", "--analyze"], "choose a hand by --hand"),
     ],
 )
 def test_notable_refuses_what_it_cannot_show(

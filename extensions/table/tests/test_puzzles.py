@@ -26,7 +26,7 @@ from german_whist.table.browser import finished_hands, serve_learning
 from german_whist.table.commands import puzzles as command
 from german_whist.table.rating import Rating
 from german_whist.table.review import puzzles as puzzle_review
-from german_whist.table.review.analysis import AnalysisSettings, AnalysisStopped, analyse
+from german_whist.table.review.analysis import AnalysisSettings, AnalysisStopped, analyze
 from german_whist.table.review.puzzles import (
     ENDGAME,
     FOREPLAY,
@@ -356,7 +356,7 @@ def test_a_card_is_played_out_against_perfect_defence(client: Client) -> None:
         assert line["steps"][-1]["phase"] == "over"
 
 
-def play_and_analyse(client: Client) -> tuple[TableClient, dict[str, Any]]:
+def play_and_analyze(client: Client) -> tuple[TableClient, dict[str, Any]]:
     """A finished hand with mistakes, and its analysis."""
     table = TableClient(client, rules="small-last", opponent="medium", seed=2)
     table.finish_hand()
@@ -366,7 +366,7 @@ def play_and_analyse(client: Client) -> tuple[TableClient, dict[str, Any]]:
 def test_mistakes_come_back_as_exercises_without_their_answers(
     server: RunningServer, client: Client
 ) -> None:
-    table, analysis = play_and_analyse(client)
+    table, analysis = play_and_analyze(client)
     own = [mistake["n"] for mistake in analysis["mistakes"] if mistake["who"] == 0]
     exercises = client.get("/api/exercises")
     assert {exercise["decision"] for exercise in exercises} == set(own) != set()
@@ -387,12 +387,12 @@ def test_mistakes_come_back_as_exercises_without_their_answers(
     assert all(exercise["solved"] for exercise in client.get("/api/exercises"))
     assert client.get("/api/statistics")["accuracy"][0]["mistakes"] == len(own)
     # What a later analysis does not call a mistake is no exercise.
-    later = replace(analyse(GameRecord.from_line(record.record)), mistakes=[])
+    later = replace(analyze(GameRecord.from_line(record.record)), mistakes=[])
     server.store.progress.store_analysis(table.id, 1, later)
     assert client.get("/api/exercises") == []
     assert client.request("GET", f"/api/exercises/{table.id}/1/999")[0] == 404
-    # The same deal, played alike once more, is analysed once, and is an exercise of its own.
-    again, _ = play_and_analyse(client)
+    # The same deal, played alike once more, is analyzed once, and is an exercise of its own.
+    again, _ = play_and_analyze(client)
     exercises = client.get("/api/exercises")
     assert {(each["id"], each["decision"]) for each in exercises} == {(again.id, n) for n in own}
 
@@ -466,7 +466,7 @@ def test_what_an_agent_plays_on_is_no_mistake_of_the_person() -> None:
     legal = position_before(record, n).view().legal()
     other = next(action for action in legal if action != record.actions[n])
     changed = GameRecord.from_line(what_if(record.to_line(), n, int(other)))
-    analysis = analyse(changed, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
+    analysis = analyze(changed, AnalysisSettings(search="flat-mc:12,voids,playout=counting"))
     assert all(mistake.n <= n for mistake in analysis.mistakes)
     steps = make_replay(changed).steps
     assert all(" for " in step.prompt for step in steps[n + 1 :])
@@ -483,13 +483,13 @@ def test_analysis_of_a_changed_hand_ends_when_nobody_waits(
         starts.append(record)
         waiting.wait(20)
         try:
-            return analyse(record, **options)
+            return analyze(record, **options)
         finally:
             ended.set()
 
     clock = SimpleNamespace(monotonic=lambda: seconds * waiting.is_set())
     monkeypatch.setattr(finished_hands, "time", clock)
-    monkeypatch.setattr(finished_hands, "analyse", late)
+    monkeypatch.setattr(finished_hands, "analyze", late)
     _, changed = changed_hand(client, seed=seconds)
     assert not client.get(f"{changed}/analysis")["ready"]
     waiting.set()
@@ -506,9 +506,9 @@ def test_stopped_analysis_leaves_a_later_one_of_the_hand(client: Client, monkeyp
         waiting.wait(20)
         if len(starts) == 1:
             raise AnalysisStopped
-        return analyse(record, **options)
+        return analyze(record, **options)
 
-    monkeypatch.setattr(finished_hands, "analyse", late)
+    monkeypatch.setattr(finished_hands, "analyze", late)
     monkeypatch.setattr(finished_hands, "_MAX_ANALYSES", 1)
     path, changed = changed_hand(client, seed=12)
     for hand in (changed, path, changed):  # only the last is kept

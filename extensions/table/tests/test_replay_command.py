@@ -57,7 +57,7 @@ def test_it_prints_every_card_of_a_hand(path: Path, whist) -> None:
 
 
 def test_decisions_are_valued_and_mistakes_listed(path: Path, whist) -> None:
-    words = (path, "--analyse", "--search", "flat-mc:25,voids,playout=counting")
+    words = (path, "--analyze", "--search", "flat-mc:25,voids,playout=counting")
     out = whist("replay", *words).out
     assert len(re.findall(r"^ {7}(?:ann|bob) ", out, re.MULTILINE)) == 52
     assert "of the tricks left" in out

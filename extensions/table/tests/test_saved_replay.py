@@ -13,7 +13,7 @@ import pytest
 
 from german_whist.engine.records import GameRecord
 from german_whist.table.browser.saved_replay import replay_page
-from german_whist.table.review.analysis import AnalysisSettings, analyse
+from german_whist.table.review.analysis import AnalysisSettings, analyze
 from german_whist.table.review.replay import make_replay
 from support import random_hand
 
@@ -30,7 +30,7 @@ def hand_in(page: str) -> dict[str, Any]:
 
 def test_page_holds_the_replay_and_the_analysis() -> None:
     record = random_hand("classic", 3)
-    analysis = analyse(record, QUICK)
+    analysis = analyze(record, QUICK)
     saved = hand_in(replay_page(record, analysis, 1))
     assert saved["analysis"] == json.loads(msgspec.json.encode(analysis))
     assert saved["replay"] == json.loads(msgspec.json.encode(make_replay(record)))
@@ -40,7 +40,7 @@ def test_page_holds_the_replay_and_the_analysis() -> None:
 
 def test_page_is_small_and_names_no_other_file() -> None:
     record = random_hand("draft", 3)
-    page = replay_page(record, analyse(record, QUICK))
+    page = replay_page(record, analyze(record, QUICK))
     assert len(page.encode()) < 300_000
     assert set(re.findall(r"https?://[^\s\"'<)]*", page)) <= {"http://www.w3.org/2000/svg"}
     assert not re.search(r"url\((?!\"data:)|<(link|iframe|base|object)\b|^import ", page, re.M)
@@ -77,7 +77,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
 
 def test_page_opens_at_a_seat_and_steps_by_keys_and_buttons(opened) -> None:
     record = random_hand("small-last", 3, players=["ann", "bob"])
-    analysis = analyse(record, AnalysisSettings(search="flat-mc:25,voids,playout=counting"))
+    analysis = analyze(record, AnalysisSettings(search="flat-mc:25,voids,playout=counting"))
     page, last = opened(record, analysis=analysis, seat=1), len(record.actions)
     buttons = {name: page.get_by_role("button", name=name) for name in ("Forwards", "Back")}
     for key, shown in (
@@ -109,7 +109,7 @@ def test_page_follows_a_change_of_reduced_motion(opened) -> None:
 def test_nothing_of_a_hostile_record_runs(opened) -> None:
     rules = {"name": EVIL[:60], "about": EVIL, "suits": 4, "ranks": 7, "hand": 7}
     record = random_hand(rules, players=[EVIL, EVIL], date=EVIL, n={"x": EVIL}, **{EVIL: EVIL})
-    page = opened(record, analysis=analyse(record, QUICK))
+    page = opened(record, analysis=analyze(record, QUICK))
     for _ in record.actions:
         page.keyboard.press("ArrowRight")
     page.keyboard.press("v")

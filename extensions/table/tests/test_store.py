@@ -86,7 +86,7 @@ def test_statistics_add_up(store: Store) -> None:
     assert len(as_records(store).splitlines()) == 13
 
 
-def test_margin_of_low_hands_favours_fewer_tricks(store: Store) -> None:
+def test_margin_of_low_hands_favors_fewer_tricks(store: Store) -> None:
     for seed in range(6):
         store.save(new_id(), finished(seed, rules=load_rules("colour")))
         hand = store.hands.latest()[0]

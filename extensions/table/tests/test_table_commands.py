@@ -49,7 +49,7 @@ WRONG_ARGUMENTS = {
         "empty",
         "''",
         "file --hand x",
-        "file --list --analyse",
+        "file --list --analyze",
         "file --search x",
         "file --network x",
         "file --hand 1 --list",
@@ -120,7 +120,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("replay hands.jsonl", ""),
         ("replay hands.jsonl --html hand.html", "hand.html"),
-        ("analyse hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),
+        ("analyze hands.jsonl --search flat-mc:2 --json costs.json", "costs.json"),
         ("play random --plain --seed 1", "data/table.sqlite3"),
     ],
 )
@@ -135,7 +135,7 @@ def test_commands_finish_without_a_reader(words: str, left: str, files: Path) ->
         ("replay hands.jsonl", "cp1252"),
         ("replay hands.jsonl --list", "ascii"),
         ("play random --plain --seed 1", "ascii"),
-        ("analyse hands.jsonl --search flat-mc:2", "ascii"),
+        ("analyze hands.jsonl --search flat-mc:2", "ascii"),
     ],
 )
 @pytest.mark.usefixtures("files")

@@ -19,8 +19,8 @@ def test_example_analyses_a_hand_and_plots_it(
 ) -> None:
     mpl.use("Agg")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["analyse_hand.py", "--search", "flat-mc:20"])
-    runpy.run_path(str(FOLDER / "examples" / "analyse_hand.py"), run_name="__main__")
+    monkeypatch.setattr(sys, "argv", ["analyze_hand.py", "--search", "flat-mc:20"])
+    runpy.run_path(str(FOLDER / "examples" / "analyze_hand.py"), run_name="__main__")
     assert "decisions that mattered" in capsys.readouterr().out
     assert (tmp_path / "hand.png").stat().st_size > 1000
 

@@ -126,7 +126,7 @@ def test_only_what_a_player_may_know_is_drawn():
 
 
 @pytest.mark.parametrize("trump", [None, 0, 1, 2, 3])
-def test_a_hand_lies_trumps_first_and_colours_in_turn(trump):
+def test_a_hand_lies_trumps_first_and_colors_in_turn(trump):
     order = [card.suit for card in in_order(load_rules("classic").deck, trump)]
     suits = list(dict.fromkeys(order))
     assert len(suits) == 4

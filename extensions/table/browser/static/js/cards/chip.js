@@ -1,5 +1,5 @@
 // @ts-check
-/* A card in running text: its symbol in its colour, its name for screen readers. */
+/* A card in running text: its symbol in its color, its name for screen readers. */
 
 import { h } from "../base/dom.js";
 import { isRed, nameOf, symbolOf } from "./names.js";

@@ -13,9 +13,9 @@ const HAIR = { C: "#5b3b22", D: "#d29a3c", H: "#d9a94f", S: "#4a3426" };
 const line = { stroke: INK, "stroke-width": 2.4, "stroke-linejoin": "round", "stroke-linecap": "round" };
 /** @type {(d: string, fill: string, extra?: Properties) => SVGElement} */
 const shape = (d, fill, extra = {}) => s("path", { d, fill, ...line, ...extra });
-/** @type {(d: string, colour?: string, width?: number) => SVGElement} */
-const stroke = (d, colour = INK, width = 2.4) =>
-  s("path", { d, fill: "none", stroke: colour, "stroke-width": width, "stroke-linecap": "round" });
+/** @type {(d: string, color?: string, width?: number) => SVGElement} */
+const stroke = (d, color = INK, width = 2.4) =>
+  s("path", { d, fill: "none", stroke: color, "stroke-width": width, "stroke-linecap": "round" });
 /** @type {(cx: number, cy: number, r: number, fill: string, extra?: Properties) => SVGElement} */
 const dot = (cx, cy, r, fill, extra = {}) => s("circle", { cx, cy, r, fill, ...extra });
 

@@ -7,7 +7,7 @@ import { court } from "./courts.js";
 import { pip } from "./suits.js";
 
 const LEFT = 84, MIDDLE = 125, RIGHT = 166;
-const TOP = 66, BOTTOM = 284, CENTRE = 175;
+const TOP = 66, BOTTOM = 284, CENTER = 175;
 /** @param {number} part */
 const between = (part) => TOP + (BOTTOM - TOP) * part;
 /* Where the pips of a classic card lie: x, y. Those below the middle stand on their heads. */
@@ -15,15 +15,15 @@ const between = (part) => TOP + (BOTTOM - TOP) * part;
 const sides = (...rows) => rows.flatMap((y) => [[LEFT, y], [RIGHT, y]]);
 /** @type {Record<string, [number, number][]>} */
 const PIPS = {
-  A: [[MIDDLE, CENTRE]],
+  A: [[MIDDLE, CENTER]],
   2: [[MIDDLE, TOP], [MIDDLE, BOTTOM]],
-  3: [[MIDDLE, TOP], [MIDDLE, CENTRE], [MIDDLE, BOTTOM]],
+  3: [[MIDDLE, TOP], [MIDDLE, CENTER], [MIDDLE, BOTTOM]],
   4: sides(TOP, BOTTOM),
-  5: [...sides(TOP, BOTTOM), [MIDDLE, CENTRE]],
-  6: sides(TOP, CENTRE, BOTTOM),
-  7: [...sides(TOP, CENTRE, BOTTOM), [MIDDLE, between(1 / 4)]],
-  8: [...sides(TOP, CENTRE, BOTTOM), [MIDDLE, between(1 / 4)], [MIDDLE, between(3 / 4)]],
-  9: [...sides(TOP, between(1 / 3), between(2 / 3), BOTTOM), [MIDDLE, CENTRE]],
+  5: [...sides(TOP, BOTTOM), [MIDDLE, CENTER]],
+  6: sides(TOP, CENTER, BOTTOM),
+  7: [...sides(TOP, CENTER, BOTTOM), [MIDDLE, between(1 / 4)]],
+  8: [...sides(TOP, CENTER, BOTTOM), [MIDDLE, between(1 / 4)], [MIDDLE, between(3 / 4)]],
+  9: [...sides(TOP, between(1 / 3), between(2 / 3), BOTTOM), [MIDDLE, CENTER]],
   T: [...sides(TOP, between(1 / 3), between(2 / 3), BOTTOM), [MIDDLE, between(1 / 6)], [MIDDLE, between(5 / 6)]],
 };
 
@@ -73,12 +73,12 @@ function classic(card) {
   const corners = turnedToo(index(card, 29, 36, 56, 34, 84));
   if (rank in PIPS) {
     const size = rank === "A" ? 118 : 52;
-    return [...corners, ...PIPS[rank].map(([x, y]) => pip(suit, x, y, size, y > CENTRE))];
+    return [...corners, ...PIPS[rank].map(([x, y]) => pip(suit, x, y, size, y > CENTER))];
   }
   return [...corners, ...court(rank, suit)];
 }
 
-/** The face of a card. Its colours come from the style sheet, by suit.
+/** The face of a card. Its colors come from the style sheet, by suit.
  * @param {string} card
  * @param {string} style
  */

@@ -37,7 +37,7 @@ function policyTable({ actions, policies, kl }, names, action) {
       kl === null ? null : h("tr", {}, h("th", { scope: "row" }, label("networks.kl")), h("td", { class: "number", colspan: names.length }, kl.toFixed(3)))));
 }
 
-/** Every card that the player had not seen, the deeper its colour the likelier with the opponent; those that were there, framed.
+/** Every card that the player had not seen, the deeper its color the likelier with the opponent; those that were there, framed.
  * @type {(belief: Record<string, number>, held: string[] | null) => HTMLElement}
  */
 function beliefGrid(belief, held) {

@@ -1,6 +1,6 @@
 // @ts-check
 /* A position with a question: a puzzle, or a mistake of one's own to be tried again. After the answer
-   stands what every card is worth, and endings are played out against perfect defence. */
+   stands what every card is worth, and endings are played out against perfect defense. */
 
 /** @import { AnswerResult, Exercise, PlayoutLine, Problem, VisibleState } from "../../../messages" */
 /** @import { Child } from "../base/dom.js" */

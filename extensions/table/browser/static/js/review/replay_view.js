@@ -151,7 +151,7 @@ export class ReplayView {
   /** @param {number} done */
   showProgress(done) {
     this.progress.value = done;
-    this.story.replaceChildren(faint(label("steps.analysing")), this.progress);
+    this.story.replaceChildren(faint(label("steps.analyzing")), this.progress);
   }
 
   /* Each player's totals, the mistakes, and the tricks with a mark on every card that cost something. */

@@ -25,7 +25,7 @@ function table(state) {
       h("th", { scope: "row" }, label(state.match.kind === "best" ? "score.hands_won" : "score.points")), [0, 1].map((who) => h("td", {}, total[who])))));
 }
 
-/* What decided the hand, as soon as it is analysed: it leads there. */
+/* What decided the hand, as soon as it is analyzed: it leads there. */
 /** @type {(state: HandOver, place: HTMLElement, more: HTMLElement) => Promise<void>} */
 async function turningPoint({ watched, replay: { id, hand } }, place, more) {
   const found = await analysisOf(`/api/replays/${id}/${hand}`, () => place.isConnected);

@@ -40,7 +40,7 @@ function frame(width, height, rows) {
   const card = Math.max(40, Math.min(138, room / needs / SHAPE, wide ? handWidth / (width > 1000 || rows === 2 ? 5.2 : 6) : width * 0.19));
   const tall = card * SHAPE;
   const handLeft = wide ? plate + (width > 1000 ? 0 : 2) : 6;
-  const handCentre = handLeft + handWidth / 2;
+  const handCenter = handLeft + handWidth / 2;
   const bottom = height - strip - (low ? 8 : 14);
   const handTop = bottom - tall * (1 + stacked);
   const otherScale = low ? 0.62 : 0.72;
@@ -48,14 +48,14 @@ function frame(width, height, rows) {
   const otherBottom = otherY + (tall * otherScale) / 2;
   const promptY = handTop - (low ? 20 : 30) - (low ? 0 : card * 0.06);
   const middle = (otherBottom + promptY - 18) / 2;
-  const toLeft = Math.min(card * 2.3, handCentre - plate - card * 0.8 - 4); // Clear of the plates.
-  const toRight = Math.min(card * 2.3, width - handCentre - card * 0.5 - 10);
+  const toLeft = Math.min(card * 2.3, handCenter - plate - card * 0.8 - 4); // Clear of the plates.
+  const toRight = Math.min(card * 2.3, width - handCenter - card * 0.5 - 10);
   return {
-    wide, low, card, tall, strip, plate, handLeft, handWidth, handCentre, handTop, bottom, otherScale, otherY,
+    wide, low, card, tall, strip, plate, handLeft, handWidth, handCenter, handTop, bottom, otherScale, otherY,
     middle, promptY, stacked, lines: rows,
-    stockX: wide ? handCentre - toLeft : 12 + card * 0.82,
-    trickX: wide ? handCentre : width * 0.69,
-    lastX: wide ? handCentre + toRight : width - card * 0.46,
+    stockX: wide ? handCenter - toLeft : 12 + card * 0.82,
+    trickX: wide ? handCenter : width * 0.69,
+    lastX: wide ? handCenter + toRight : width - card * 0.46,
     lean: Math.max(tall * 0.05, Math.min(tall * 0.34, (promptY - 18 - otherBottom - tall) / 2 - 6)),
   };
 }

@@ -68,8 +68,8 @@ export class Plates {
     root.classList.toggle("tall", !plan.wide);
     root.classList.toggle("roomy", plan.wide && plan.plate > 200);
     root.classList.toggle("low", plan.low);
-    this.prompt.style.left = `${plan.handCentre}px`;
-    this.prompt.style.maxWidth = `${2 * Math.min(plan.handCentre, root.clientWidth - plan.handCentre) - 16}px`;
+    this.prompt.style.left = `${plan.handCenter}px`;
+    this.prompt.style.maxWidth = `${2 * Math.min(plan.handCenter, root.clientWidth - plan.handCenter) - 16}px`;
     const half = this.stage.offsetWidth / 2 + 8;
     const stageX = Math.min(plan.lastX, root.clientWidth - half), stageY = plan.otherY + (plan.tall * plan.otherScale) / 2 + (plan.low ? 1 : 4);
     this.stage.style.left = plan.wide ? `${stageX}px` : "";

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="records, a hand on each line")
     parser.add_argument(
-        "--hands", type="positive", metavar="N", help="analyse the first N hands (default: all)"
+        "--hands", type="positive", metavar="N", help="analyze the first N hands (default: all)"
     )
     parser.add_argument(
         "--search",
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(arguments.json)
     records = good_records(arguments.file)[: arguments.hands]
     settings = AnalysisSettings(arguments.search)
-    with Progress("analysing hands", len(records)) as progress:
+    with Progress("analyzing hands", len(records)) as progress:
         result = accuracy(records, settings, progress.update)
     if arguments.json is not None:
         text = json.dumps(result.to_json(), indent=1, ensure_ascii=False)

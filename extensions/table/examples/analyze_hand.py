@@ -1,7 +1,7 @@
 """Analysis of a hand: mistakes, turning point, and a plot of the first player's expectation.
 
-`python extensions/table/examples/analyse_hand.py` lets two agents play a hand, values every
-decision, and writes `hand.png`. `german-whist analyse` does the same for a file of hands.
+`python extensions/table/examples/analyze_hand.py` lets two agents play a hand, values every
+decision, and writes `hand.png`. `german-whist analyze` does the same for a file of hands.
 
 Install in a clone: `pip install . matplotlib`.
 """
@@ -15,7 +15,7 @@ import matplotlib as mpl
 
 from german_whist import Game, GameRecord, record_of
 from german_whist.agents import Player
-from german_whist.table.review.analysis import Analysis, AnalysisSettings, analyse
+from german_whist.table.review.analysis import Analysis, AnalysisSettings, analyze
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -34,9 +34,9 @@ def plot(analysis: Analysis, names: list[str], path: Path) -> None:
     """Plot the expectation by trick, mistakes as dots, and the turning point as title."""
     figure, axes = plt.subplots(figsize=(9, 4.5), layout="constrained")
     expected = {point.trick: point.expected for point in analysis.story}
-    axes.plot(list(expected), list(expected.values()), marker=".", color="tab:grey")
-    axes.axhline(50, color="grey", linewidth=0.8)
-    axes.axvline(13.5, color="grey", linestyle=":", label="the stock is empty")
+    axes.plot(list(expected), list(expected.values()), marker=".", color="tab:gray")
+    axes.axhline(50, color="gray", linewidth=0.8)
+    axes.axvline(13.5, color="gray", linestyle=":", label="the stock is empty")
     for mistake in analysis.mistakes:
         decision = next(d for d in analysis.decisions if d.n == mistake.n)
         height = expected.get(decision.trick, 50)
@@ -48,7 +48,7 @@ def plot(analysis: Analysis, names: list[str], path: Path) -> None:
 
 
 def main() -> None:
-    """Play, analyse, and draw."""
+    """Play, analyze, and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--players", nargs=2, default=["threshold", "counting"], metavar="NAME")
     parser.add_argument("--seed", type=int, default=3)
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("hand.png"))
     args = parser.parse_args()
     settings = AnalysisSettings(search=args.search)
-    analysis = analyse(play_hand(args.players, args.seed), settings)
+    analysis = analyze(play_hand(args.players, args.seed), settings)
     for name, total in zip(args.players, analysis.totals, strict=True):
         print(f"{name}: {total.mistakes} mistakes in {total.mattered} decisions that mattered")
     print(analysis.turning_point)
