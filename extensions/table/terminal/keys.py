@@ -33,6 +33,11 @@ from .keyboard import Keyboard
 from .play import Frontend, LeaveTable, T, score_text, short_names
 
 _WIDTH, _MIN_WIDTH, _FRAMED_HEIGHT = 78, 56, 23
+_LAYOUTS = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
+"""Whether cards have frames, parts have gaps, and a hint has the prompt below it.
+
+The first layout that fits the window is drawn.
+"""
 _THREAD_POLL, _SIZE_POLL = 0.02, 0.15
 """Seconds between checks of a working thread, and of the window's size."""
 _ENTER_DEBOUNCE = 0.4
@@ -161,14 +166,10 @@ class KeyFrontend(Frontend):
         console = self._console
         width = min(console.width, _WIDTH)
         options = console.options.update(width=width, height=None)
-        keys = {"←→": "move", "Enter": enter} if enter else {"Enter": "go_on"}
-        score = score_text(self._session)
-        chosen = self._chosen if enter else None
         lines = []
-        for frames in (True, False)[console.height < _FRAMED_HEIGHT :]:
-            table = board(view, self._names, score, chosen=chosen, frames=frames)
-            below = [Padding(sentence(text), (0, 0, 0, 3)) for text in sentences]
-            page = Group(table, Text(), *below, Text(), _key_line(keys))
+        for frames, gap, prompt in _LAYOUTS[console.height < _FRAMED_HEIGHT :]:
+            shown = sentences if prompt or not enter else sentences[:-1]
+            page = self._page(view, shown, enter, frames=frames, gap=gap)
             lines = console.render_lines(page, options)
             if len(lines) <= console.height:
                 break
@@ -178,6 +179,17 @@ class KeyFrontend(Frontend):
             return Text(label("terminal.too_small", **size, **least))
         left, above = (console.width - width) // 2, (console.height - len(lines)) // 3
         return Padding(SegmentLines(lines, new_lines=True), (above, 0, 0, left))
+
+    def _page(
+        self, view: View, sentences: Sequence[str], enter: str | None, *, frames: bool, gap: bool
+    ) -> RenderableType:
+        keys = {"←→": "move", "Enter": enter} if enter else {"Enter": "go_on"}
+        chosen = self._chosen if enter else None
+        score = score_text(self._session)
+        table = board(view, self._names, score, chosen=chosen, frames=frames)
+        below = [Padding(sentence(text), (0, 0, 0, 3)) for text in sentences]
+        gaps = [Text()] if gap else []
+        return Group(table, *gaps, *below, *gaps, _key_line(keys))
 
     # -- keys
 

@@ -1,5 +1,6 @@
 """The terminal game as a person plays it, by keys in a pseudo-terminal."""
 
+import itertools
 import re
 import signal
 import time
@@ -14,11 +15,13 @@ from terminal_user import FakeTerminal, TerminalUser
 
 from german_whist.engine.rules import Match, load_rules
 from german_whist.table.game.session import Session, SessionSettings
+from german_whist.table.review import analysis, hints
+from german_whist.table.terminal import keys as terminal_keys
 from german_whist.table.terminal.keys import KeyFrontend
 from german_whist.table.terminal.play import LeaveTable, SessionSaver, TerminalGame
 
 OPPONENT = "threshold"
-COLOURED = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;\d+)*m")
+COLORED = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;\d+)*m")
 
 
 @pytest.fixture
@@ -59,6 +62,31 @@ def test_hands_of_several_kinds_fit_the_window(name, size, store, monkeypatch):
         assert "Random" in page
         assert "▲" in page or "Enter go on" in " ".join(page.split()), page
     assert re.search(r"\d–\d+.*(win|tie)", terminal.pages[-1])
+
+
+@pytest.mark.parametrize("columns", [56, 80])
+def test_hint_and_hand_fit_seventeen_lines(columns, store, monkeypatch):
+    monkeypatch.setattr(analysis, "THINKER", "thinker:32")
+    hints._analyst.cache_clear()
+    session = Session(SessionSettings(opponent="threshold", seed=5))
+    terminal = FakeTerminal(monkeypatch, columns, 17)
+    keys = itertools.cycle(["h", "enter"])
+    monkeypatch.setattr(terminal, "key", lambda _: next(keys))
+    monkeypatch.setattr(terminal_keys, "_ENTER_DEBOUNCE", -1.0)
+    play(session, store)
+    hints._analyst.cache_clear()
+    assert session.over
+    boards = [page for page in terminal.pages if "q quit" in " ".join(page.split())]
+    hinted = [page for page in boards if "Hint:" in page]
+    assert len(hinted) >= len(session.game.actions) // 2
+    assert len(boards) > len(hinted)
+    for page in terminal.pages:
+        assert "too small" not in page, page
+        assert "German Whist, classic" in page
+    # The longest hints are whole: they end as sentences do, above the keys.
+    for page in hinted:
+        text = " ".join(page[page.index("Hint:") :].split())
+        assert re.search(r"\. (\S+ led .*\. |Your lead.*\. )?←→ move", text), page
 
 
 def test_a_match_goes_on_until_it_is_won(store, monkeypatch):
@@ -120,7 +148,7 @@ def test_a_hand_is_played_with_help_left_and_resumed(terminal, store):
     again.press("ctrl-c")
     assert again.end() == 0
     assert b"The table is kept as it is" in again.output
-    assert COLOURED.search(again.output)
+    assert COLORED.search(again.output)
 
 
 def test_table_follows_the_window_until_a_signal(terminal):
@@ -141,7 +169,7 @@ def test_table_follows_the_window_until_a_signal(terminal):
     user.process.send_signal(signal.SIGTERM)
     assert user.end() == 128 + signal.SIGTERM
     assert b"The table is kept as it is" in user.output
-    assert not COLOURED.search(user.output)
+    assert not COLORED.search(user.output)
 
 
 def test_the_terminal_is_given_back_when_a_player_fails(terminal, tmp_path, monkeypatch):
