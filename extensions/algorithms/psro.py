@@ -35,10 +35,9 @@ from german_whist.common.settings import (
 )
 from german_whist.common.typing import Array, JsonObject
 from german_whist.solvers.policy_queries import PolicyQueries
-from german_whist.solvers.public_tree import MAX_CARDS, public_tree, why_no_public_tree
 from german_whist.solvers.view_cells import path_tables
 from german_whist.training.algorithms.base import Arrays, Trainer, TrainerState, torch_device
-from german_whist.training.algorithms.mccfr import MAX_CELLS
+from german_whist.training.algorithms.mccfr import SMALL_ENOUGH, tree_of_table, why_no_table
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.algorithms.self_play_collector import SelfPlayCollector
 from german_whist.training.algorithms.settings import (
@@ -157,15 +156,13 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         rules = self.options.rules
-        why = why_no_public_tree(rules)
-        if why is None and len(rules.deck) > MAX_CARDS:
-            why = f"have a deck of {len(rules.deck)} cards, too many for a table"
+        why = why_no_table(rules)
         if why is None and rules.trumps != "upcard":
             why = "have no trumps that would tell the suits apart"
         if why is not None:
             raise SettingsError(
                 f"rules: psro keeps its mixture as a table, and the rules {rules.name} {why}: "
-                "2x4-h2, 2x5-h3, 3x4-h4 and 2x5-h2 are small enough"
+                f"{SMALL_ENOUGH}"
             )
         for name, needed in (("horizon", "foreplay"), ("suit_order", "trump-first"), ("init", "")):
             if (given := getattr(self, name)) != needed:
@@ -272,13 +269,7 @@ class PSRO(Trainer):
 
     def __init__(self, settings: PSROSettings) -> None:
         super().__init__(settings)
-        self.tree = public_tree(settings.options.rules)
-        if self.tree.size > MAX_CELLS:
-            raise SettingsError(
-                f"rules: the table of psro would have {self.tree.size:,} numbers for "
-                f"{settings.options.rules.name}, and {MAX_CELLS:,} are the most: 2x4-h2, 2x5-h3, "
-                "3x4-h4 and 2x5-h2 are small enough"
-            )
+        self.tree = tree_of_table(settings.options.rules, "psro")
         self.oracle = ResponseOracle(settings.response)
         self.population: list[Any] = [_frozen(self.oracle.ema_network)]
         self.payoffs: Array = np.zeros((1, 1))

@@ -9,14 +9,36 @@ import numpy as np
 from ...agents.checkpoints.schema import NetworkCard
 from ...common.jit.compiler import warm_up
 from ...common.settings import PositiveInt, SettingsError, doc
+from ...engine.rules import Rules
 from ...solvers.external_sampling_mccfr import new_mccfr, run_iterations
-from ...solvers.public_tree import MAX_CARDS, public_tree, why_no_public_tree
+from ...solvers.public_tree import MAX_CARDS, PublicTree, public_tree, why_no_public_tree
 from ..given import BOTH_SEATS, INFORMATION_SETS, NONE, Given, on_or_off
 from ..settings import Settings
 from .base import Arrays, Trainer
 
-MAX_CELLS = 20_000_000
-_FIT = "2x4-h2, 2x5-h3, 3x4-h4 and 2x5-h2 are small enough"
+_MAX_CELLS = 20_000_000
+SMALL_ENOUGH = "2x4-h2, 2x5-h3, 3x4-h4 and 2x5-h2 are small enough"
+"""Rule sets for a table, as errors name them."""
+
+
+def why_no_table(rules: Rules) -> str | None:
+    """Why no table can be learned for these rules, as a clause; None if it can."""
+    if why := why_no_public_tree(rules):
+        return why
+    if len(rules.deck) > MAX_CARDS:
+        return f"have a deck of {len(rules.deck)} cards, too many for a table"
+    return None
+
+
+def tree_of_table(rules: Rules, trainer: str) -> PublicTree:
+    """The public tree whose cells a table has; refused if they are too many."""
+    tree = public_tree(rules)
+    if tree.size > _MAX_CELLS:
+        raise SettingsError(
+            f"rules: the table of {trainer} would have {tree.size:,} numbers for {rules.name}, and "
+            f"{_MAX_CELLS:,} are the most: {SMALL_ENOUGH}"
+        )
+    return tree
 
 
 class MCCFRSettings(Settings, frozen=True, kw_only=True):
@@ -49,12 +71,9 @@ class MCCFRSettings(Settings, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         rules = self.options.rules
-        why = why_no_public_tree(rules)
-        if why is None and len(rules.deck) > MAX_CARDS:
-            why = f"have a deck of {len(rules.deck)} cards, too many for a table"
-        if why is not None:
+        if why := why_no_table(rules):
             raise SettingsError(
-                f"rules: mccfr learns a table, and the rules {rules.name} {why}: {_FIT}"
+                f"rules: mccfr learns a table, and the rules {rules.name} {why}: {SMALL_ENOUGH}"
             )
         if self.options.horizon != "foreplay":
             raise SettingsError(
@@ -94,12 +113,7 @@ class MCCFR(Trainer):
     def __init__(self, settings: MCCFRSettings) -> None:
         super().__init__(settings)
         options = settings.options
-        tree = public_tree(options.rules)
-        if tree.size > MAX_CELLS:
-            raise SettingsError(
-                f"rules: mccfr would have to learn {tree.size:,} numbers for {options.rules.name}, "
-                f"and {MAX_CELLS:,} are the most: {_FIT}"
-            )
+        tree = tree_of_table(options.rules, "mccfr")
         self.mccfr = new_mccfr(options, tree, settings.seed)
         self.regrets, self.strategy_sum = self.mccfr.regrets, self.mccfr.strategy_sum
         warm_up("MCCFR", "solvers", lambda: run_iterations(self.mccfr, 0, 0, 1.0, np.zeros(2)))
