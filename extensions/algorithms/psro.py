@@ -184,6 +184,15 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
     def given(self) -> Given:
         return self.response.given
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self.oracle_decisions <= self.decisions:
+            return ()
+        return (
+            f"oracle_decisions is {self.oracle_decisions:,}, and decisions is {self.decisions:,}: "
+            "no best response is complete at the end, and all checkpoints hold an untrained policy",
+        )
+
 
 class ResponseCollector(SelfPlayCollector):
     """Hands of the learner in one seat against a policy of the population in the other."""

@@ -266,6 +266,17 @@ def test_settings_say_what_a_learner_is_given() -> None:
     assert small("r_nad", ema_decay=0).given.ema == "off"
 
 
+def test_psro_says_where_no_best_response_is_completed() -> None:
+    settings = small("psro", decisions=64, oracle_decisions=64)
+    made = make_trainer(settings)
+    while made.decisions < settings.decisions:
+        made.iterate()
+    assert len(made.population) == 2
+    assert settings.notes == ()
+    (note,) = small("psro", decisions=64, oracle_decisions=65).notes
+    assert note.startswith("oracle_decisions is 65, and decisions is 64: no best response is")
+
+
 @each_trainer
 def test_trainer_is_found_by_its_name(trainer: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", f"trainer={trainer}", "rules=2x4-h2", "--show"]) == 0
