@@ -31,7 +31,6 @@ from german_whist.agents.checkpoints.schema import HIDDEN_CARDS_SIZE, Count, Net
 from german_whist.agents.networks.relative_ranks import InputRows, gather_rows
 from german_whist.common.schema import convert
 from german_whist.common.settings import (
-    NonNegative,
     Positive,
     PositiveInt,
     SettingsError,
@@ -79,11 +78,13 @@ class ESCHERSettings(Settings, frozen=True, kw_only=True):
         PositiveInt, doc("Number of hands in an iteration. They are played side by side.")
     ] = 1024
     averaging: Annotated[
-        NonNegative,
+        float,
         doc(
             "Regrets and policies of iteration t have the weight t to the power "
             "of this number. 0 weights all iterations alike, 1 is linear "
-            "averaging."
+            "averaging.",
+            ge=0,
+            le=2,
         ),
     ] = 1.0
     replay_size: Annotated[

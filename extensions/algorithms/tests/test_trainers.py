@@ -235,6 +235,7 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "escher": [
         ({"reservoir_size": 7}, "batch_size is 8, and reservoir_size 7: give a batch"),
         ({"replay_size": 7}, "batch_size is 8, and replay_size 7: give a batch"),
+        ({"averaging": 100}, "averaging is 100.0: it has to be a number of at least 0 and at most"),
         ({"precision": "mixed"}, "precision is 'mixed': escher learns in float32 alone"),
         ({"init": "champion"}, "init is 'champion': escher begins without regrets"),
     ],
