@@ -455,7 +455,7 @@ def solved_rules() -> dict[str, Rules]:
     return _load_folder("solved")
 
 
-_LIST_ORDER = (
+RuleSetName = Literal[
     "classic",
     "margin",
     "all-tricks",
@@ -472,6 +472,10 @@ _LIST_ORDER = (
     "race-7",
     "race-9",
     "humbug",
+]
+"""The names of the rule sets, which `german-whist rules` explains."""
+_LIST_ORDER = (
+    *get_args(RuleSetName),
     "2x4-h2",
     "2x5-h3",
     "2x5-h2",
@@ -499,25 +503,6 @@ def rules_from_mapping(values: Mapping[str, Any], source: str = "rules") -> Rule
         raise RulesError(f"{source}: {error}") from None
 
 
-RuleSetName = Literal[
-    "classic",
-    "margin",
-    "all-tricks",
-    "all-margin",
-    "club-last",
-    "club-all",
-    "small-last",
-    "small-all",
-    "quick",
-    "colour",
-    "no-trump",
-    "open-stock",
-    "draft",
-    "race-7",
-    "race-9",
-    "humbug",
-]
-"""The names of the rule sets, which `german-whist rules` explains."""
 RulesLike = RuleSetName | str | Path | Rules | Mapping[str, object]
 """A rule set: its name, a `Rules`, a mapping of its fields, or the path of a YAML file."""
 

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
@@ -25,11 +25,11 @@ from ..observation.suit_order import SUIT_ORDERS
 from ..options import Horizon, NetworkObservation, ObservationForm, Reward, SuitOrder
 from ..rules import Match, Pay, Rules, RulesLike, as_match, load_rules
 
-REWARDS = ("points", "win", "margin", "tricks")
+REWARDS = get_args(Reward)
 HORIZONS = ("hand", "foreplay", "match")
 AUTO = "auto"
 """Horizon `foreplay` where endgames have exact values, else `hand`."""
-OBSERVATIONS = ("vector", "history")
+OBSERVATIONS = get_args(NetworkObservation)
 TEXT = "text"
 """Observation of single environments, for language models; batches encode vectors beside it."""
 POINTS, WIN, MARGIN, TRICKS = range(len(REWARDS))
@@ -45,8 +45,8 @@ _Return = TypeVar("_Return")
 _ALLOWED = {
     "reward": REWARDS,
     "suit_order": SUIT_ORDERS,
-    "horizon": (*HORIZONS, AUTO),
-    "observation": (*OBSERVATIONS, TEXT),
+    "horizon": get_args(Horizon),
+    "observation": get_args(ObservationForm),
 }
 
 # Options for compiled code: the rules, the same rules with the payoffs of the reward option and

@@ -7,15 +7,18 @@ that differ only by the names of suits look the same. The network's action is tr
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
 from ...common.jit.compiler import jit
 from ..bitset import NO_CARDS, ONE, bit, suit_part
 from ..cards import TAKE_HIDDEN
 from ..dtypes import NO_CARD
+from ..options import SuitOrder
 from ..play import Record, suit_of
 
-SUIT_ORDERS = ("raw", "trump-first")
+SUIT_ORDERS = get_args(SuitOrder)
 
 
 @jit
