@@ -31,7 +31,7 @@ RUN = {
     r"agents": (),
     r"rules( \w+( --yaml)?)?": (),
     r"train (--list|quick --show)": (),
-    r"evaluate mine:Cautious --against threshold": ("--hands", "4", "--workers", "1"),
+    r"evaluate mine:Cautious --against threshold --hands 2000": ("--hands", "4", "--workers", "1"),
 }
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 NOT_STATED = "not stated"
 OWN_VIEW, HIDDEN_CARDS, NONE = "own view", "hidden cards", "none"
-"""What a critic sees: what the player sees, both hands; or there is no critic."""
+"""What a critic sees: what the player sees, or also the hidden cards; or there is no critic."""
 INFORMATION_SETS = "information sets"
 """What a table has a row for; CFR+ counts those that it visits."""
 BOTH_SEATS, OWN_SEAT = "both seats", "own seat"

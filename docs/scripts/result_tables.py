@@ -44,7 +44,7 @@ TUNED_BY = {
 }
 """The search that the settings of each are from."""
 PRIVILEGED = "-privileged"
-"""Ending of the names of runs with a critic that sees both hands, in bfloat16, with an EMA."""
+"""Ending of the names of runs with a critic that sees hidden cards, in bfloat16, with an EMA."""
 _TUNED_NAMES = ("ppo-tuned", "mmd-tuned", "ppo-oracle", "mmd-oracle", "ppo-sep", "mmd-sep")
 _LEAST_SEEDS = 3
 """Runs that an interval needs."""

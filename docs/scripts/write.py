@@ -80,7 +80,8 @@ def _rules_page() -> str:
         "This page explains the card game and its rule sets. Read `classic` first, because "
         "it is described in full. Every other rule set plays like `classic`, and its section "
         "has only the sentences that differ. To print the full rules of a set, run "
-        "`german-whist rules NAME`.",
+        "`german-whist rules NAME`. Other pages call stage one the *foreplay* and stage two the "
+        "*endgame*.",
         "To play by rules of your own, print the parameters of a set with `german-whist rules NAME "
         "--yaml`, edit them, and give the path of your file in place of a name. The same rules in "
         "plain Python are in `german_whist.engine.reference`.",

@@ -72,9 +72,9 @@ RanksSeen = Annotated[
 CriticSees = Annotated[
     Critic,
     doc(
-        "What the critic sees. `oracle` sees all cards, hidden ones too. "
-        "`separate` sees what the actor sees, with layers of its own. `shared` "
-        "also shares the actor's hidden layers."
+        "What the critic sees. `oracle` also sees the hidden cards: the opponent's "
+        "hand and the stock. `separate` sees what the actor sees, with layers of its "
+        "own. `shared` sees the same and shares the actor's hidden layers."
     ),
 ]
 LearningRateEnd = Annotated[
