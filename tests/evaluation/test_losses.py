@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from german_whist import exploitability, load_agent, load_rules
+from german_whist.evaluation.exploitability import exact
 from german_whist.evaluation.exploitability.action_probabilities import strategy_of
 from german_whist.solvers.best_response import strategy_value
 from german_whist.solvers.game_tree import GameTree, Level
@@ -98,6 +99,15 @@ def test_details_need_the_public_tree() -> None:
         exploitability("random", DECK, details=True)
     with pytest.raises(ValueError, match="no details: measure with details=True"):
         exploitability("threshold", DECK).losses()
+
+
+def test_details_of_too_many_information_sets_are_refused_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exact, "_MAX_DETAILS", 18_983)
+    monkeypatch.setattr(exact, "_Player", None)  # no agent is asked before
+    with pytest.raises(ValueError, match="2x4-h2 has 18,984 information sets, and details list at"):
+        exploitability("threshold", DECK, details=True)
 
 
 def test_command_writes_the_losses(tmp_path: Path, whist: Any) -> None:
