@@ -12,7 +12,12 @@ import pytest
 
 from german_whist.cli import main
 from german_whist.training.experiments import jobs
-from german_whist.training.experiments.compare import Comparison, compare
+from german_whist.training.experiments.compare import (
+    ComparedTraining,
+    Comparison,
+    Point,
+    compare,
+)
 from german_whist.training.folder import FolderLock
 from german_whist.training.presets import load_settings
 
@@ -324,3 +329,18 @@ def test_seeds_without_a_state_begin_unless_they_are_locked(
 def test_compare_refuses_what_is_no_list(runs: object) -> None:
     with pytest.raises(TypeError, match=r"runs is .*: give a list of folders"):
         compare(runs)
+
+
+def test_axes_of_win_rates_end_with_all_hands() -> None:
+    points = [Point(decisions, 0.9, 0.3) for decisions in (1.0, 2.0)]
+    training = ComparedTraining(
+        name="a",
+        folders=(Path("a"),),
+        settings={},
+        rates={"random": points},
+        learning={},
+        ends={"a": 2.0},
+        finals={"random": [0.9]},
+    )
+    (chart,) = re.findall(r"<svg.*?</svg>", Comparison([training]).page(), re.DOTALL)
+    assert max(map(int, re.findall(r'class="axis">(\d+)<', chart))) == 100

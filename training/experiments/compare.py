@@ -184,7 +184,9 @@ class Comparison(Struct, frozen=True, dict=True):
                 training.name: as_curve(training.rates.get(opponent, []), 100)
                 for training in self.trainings
             }
-            chart = charts.curves(curves, "decisions", "hands won, in %", reference=50.0)
+            chart = charts.curves(
+                curves, "decisions", "hands won, in %", reference=50.0, possible=(0.0, 100.0)
+            )
             caption = f"against {html_text(opponent)} {charts.keys(names)}"
             parts.append(charts.card(charts.figure(chart, caption)))
         parts.append("<h2>In the end</h2>")
