@@ -543,8 +543,8 @@ def compile_if_free(part: Part) -> None:
         return
     try:
         if not part.is_ready:
+            _warm.add(part.name)  # what it makes asks for it again
             part.first_calls()
             _mark(part.marker)
-            _warm.add(part.name)
     finally:
         lock.release()

@@ -18,7 +18,7 @@ from german_whist.agents.registry import is_own_code
 from german_whist.common.executors import worker
 from german_whist.common.executors.local import LocalWorker
 from german_whist.common.jit import compiler, side_by_side
-from german_whist.common.jit.compiler import COMPILED, put_off, warm_up
+from german_whist.common.jit.compiler import COMPILED, compile_if_free, put_off, warm_up
 from german_whist.common.jit.side_by_side import compiled_in_background, compiled_side_by_side
 
 if not COMPILED:
@@ -217,6 +217,24 @@ def test_in_the_background_a_helper_compiles_all(folder: Path) -> None:
         time.sleep(0.1)
     (helper,) = pids_of(folder)
     assert helper != PARENT
+
+
+def test_part_whose_first_call_asks_for_it_is_compiled(folder: Path) -> None:
+    calls: list[str] = []
+
+    def ask() -> None:
+        warm_up("nested", "engine", first_call)
+
+    def first_call() -> None:
+        calls.append("nested")
+        ask()
+
+    with put_off() as parts:
+        ask()
+    (part,) = parts
+    compile_if_free(part)
+    assert part.is_ready
+    assert calls == ["nested"]
 
 
 def test_other_threads_compile_at_once(folder: Path) -> None:
