@@ -8,6 +8,7 @@ without copying. With `device="cuda"` games and arrays live on a GPU, where
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Literal, cast
 
@@ -188,8 +189,7 @@ class SelfPlayEnv:
         self._new_array = backend.empty if same_shape else backend.zeros
         self._buffers = None if copy else self._new_result()
         if device == "cpu":
-            kind = self.options.encoding
-            warm_up(f"self-play ({kind})", "envs", lambda: _compile_all(kind), seconds=3)
+            warm_up_self_play(self.options.encoding)
             if with_state:
                 warm_up_states()
 
@@ -355,6 +355,12 @@ def _suffix(k: int) -> str:
 
 
 @step_count.uncounted()
+def warm_up_self_play(observation: NetworkObservation) -> None:
+    """Compile or load what steps and observes games, so that no step has to."""
+    work = partial(_compile_all, observation)
+    warm_up(f"self-play ({observation})", "envs", work, seconds=3)
+
+
 def _compile_all(observation: NetworkObservation) -> None:
     env = SelfPlayEnv(1, "small-last", observation=observation)
     env.step(env.reset(0).masks.argmax(axis=1))

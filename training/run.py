@@ -18,6 +18,7 @@ import msgspec
 from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
 from ..common.files import write_file
+from ..common.jit.side_by_side import compiled_in_background
 from ..common.plugins import error_location, error_text, foreign_traceback, is_own_error
 from ..common.settings import SettingsError, format_overrides
 from ..common.signals import UNSTABLE, RunStopped, SignalGuard
@@ -377,6 +378,8 @@ def start(
     Wrong settings are refused before the directory is made.
     """
     check_eval_names(settings)
+    with compiled_in_background(settings.warm_up):
+        settings.warm_up()
     trainer, clock = _make_trainer(settings)
     run_callbacks = _callbacks(trainer, settings, callbacks)
     check_eval_opponents(settings)

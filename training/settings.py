@@ -274,6 +274,12 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         """Sentences on settings that have another effect than they say, for the start of a run."""
         return ()
 
+    def warm_up(self) -> None:
+        """Compile code that the trainer needs, before its packages are imported.
+
+        A process of its own calls this meanwhile.
+        """
+
     @property
     def given(self) -> Given:
         """What the learner is given, for benchmarks; what a trainer does not say is not stated."""

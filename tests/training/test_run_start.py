@@ -16,6 +16,10 @@ pytest.importorskip("sb3_contrib")
 
 from small_runs import arrays_of, quiet, same
 
+from german_whist.common.jit import compiler
+from german_whist.common.jit.compiler import COMPILED, put_off
+from german_whist.training import run
+from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.api import train_or_resume
 from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.folder import begun
@@ -123,3 +127,32 @@ def test_lost_state_without_checkpoint_names_a_remedy(tmp_path: Path) -> None:
     (folder / "state.safetensors").write_bytes(b"nothing")
     with pytest.raises(ValueError, match=r"no checkpoint either, so begin another run$"):
         resume(folder)
+
+
+@pytest.mark.skipif(not COMPILED, reason="the compiler is off")
+@pytest.mark.parametrize("trainer", ["ppo", "mmd", "nfsp"])
+def test_games_are_compiled_while_the_trainer_is_imported(
+    trainer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[set[str]] = []
+
+    @contextmanager
+    def compiled_in_background(make: Any) -> Iterator[None]:
+        with put_off() as parts:
+            make()
+        noted.append({part.name for part in parts})
+        with put_off():
+            yield
+
+    def trainer_kind(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(compiler, "_warm", set())
+    monkeypatch.setattr(run, "compiled_in_background", compiled_in_background)
+    monkeypatch.setattr(run, "trainer_kind", trainer_kind)
+    with pytest.raises(ImportError, match=trainer):
+        start(tmp_path / "run", settings(trainer))
+    with put_off() as parts:
+        make_trainer(settings(trainer))
+    assert noted == [{"self-play (vector)"}]
+    assert noted[0] <= {part.name for part in parts}

@@ -20,6 +20,7 @@ from ...common.settings import (
     doc,
 )
 from ...engine.batch.config import Options
+from ...envs.self_play import warm_up_self_play
 from ..given import BOTH_SEATS, HIDDEN_CARDS, NONE, OWN_SEAT, OWN_VIEW, Given, on_or_off
 from ..settings import Settings
 
@@ -211,6 +212,10 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
     def notes(self) -> tuple[str, ...]:
         return _notes_on_batch_size(self)
 
+    def warm_up(self) -> None:
+        if not self.network and self.device != "cuda":
+            warm_up_self_play("vector")
+
     @property
     def given(self) -> Given:
         return Given(
@@ -314,6 +319,10 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
                 )
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: nfsp learns in float32 alone")
+
+    def warm_up(self) -> None:
+        if not self.network:
+            warm_up_self_play("vector")
 
     @property
     def given(self) -> Given:
