@@ -57,7 +57,7 @@ def seat_by_seat(
     gamma: float,
     gae_lambda: float,
 ) -> Array:
-    """Generalised advantages of one game, each seat by itself.
+    """Generalized advantages of one game, each seat by itself.
 
     `after`: value for each seat after the last step.
     """

@@ -1,4 +1,4 @@
-"""Behaviour that no restructuring may change, beside the values in `frozen.json`.
+"""Behavior that no restructuring may change, beside the values in `frozen.json`.
 
 Play, agents and observations are held by digests of arrays, ladders by their figures. Weights of
 trainers are held by the mean and the norm of each array, because BLAS differs between machines.

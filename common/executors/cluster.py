@@ -144,7 +144,7 @@ class RayWorker:
         except self._ray.exceptions.RayError as error:
             raise WorkerDied(_first_line(error)) from None
         finally:
-            # Ray aborts this process where a task is cancelled as it ends ("Tried to complete task
+            # Ray aborts this process where a task is canceled as it ends ("Tried to complete task
             # that was not pending", task_manager.cc of 2.60).
             self._running = None
         for printed in lines:

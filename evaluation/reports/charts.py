@@ -1,6 +1,6 @@
 """SVG charts and HTML pages of all reports: one palette, round ticks, intervals as bands.
 
-Colours are classes of the page's style sheet, so that a chart follows its light or dark look.
+Colors are classes of the page's style sheet, so that a chart follows its light or dark look.
 Pages are self-contained.
 """
 

@@ -119,7 +119,7 @@ def test_environments_show_the_view_of_the_player_to_move() -> None:
 RED, BLUE = (200, 30, 30), (30, 60, 200)
 
 
-def colour_of(rgb: tuple[int, int, int]) -> str:
+def color_of(rgb: tuple[int, int, int]) -> str:
     return "#{:02x}{:02x}{:02x}".format(*rgb)
 
 
@@ -131,16 +131,16 @@ def test_a_box_fills_its_corners_and_is_lined_within() -> None:
     large = np.zeros((120, 180, 3))  # twice as large, and a box holds its last pixel too
     large[24:65, 20:81] = BLUE
     large[28:61, 24:77] = RED
-    found = image(Box(10, 12, 30, 20, 0, colour_of(RED), colour_of(BLUE), 2))
+    found = image(Box(10, 12, 30, 20, 0, color_of(RED), color_of(BLUE), 2))
     np.testing.assert_allclose(found, large.reshape(60, 2, 90, 2, 3).mean(axis=(1, 3)), atol=1)
-    assert (image(Box(10, 12, 30, 20, 0, colour_of(RED)))[13, 11] == RED).all()
-    assert not image(Box(10, 12, 30, 20, 9, colour_of(RED)))[12, 10].any()
-    assert not image(Box(10, 12, 30, 20, 0, None, colour_of(RED), 1))[20, 20].any()
+    assert (image(Box(10, 12, 30, 20, 0, color_of(RED)))[13, 11] == RED).all()
+    assert not image(Box(10, 12, 30, 20, 9, color_of(RED)))[12, 10].any()
+    assert not image(Box(10, 12, 30, 20, 0, None, color_of(RED), 1))[20, 20].any()
 
 
 def test_a_polygon_is_filled_and_what_comes_later_lies_on_top() -> None:
-    triangle = Shape(((10, 10), (50, 10), (10, 50)), colour_of(RED))
-    found = image(triangle, Box(20, 15, 5, 5, 0, colour_of(BLUE)))
+    triangle = Shape(((10, 10), (50, 10), (10, 50)), color_of(RED))
+    found = image(triangle, Box(20, 15, 5, 5, 0, color_of(BLUE)))
     rows, columns = np.indices((60, 90))
     inside = (rows > 11) & (columns > 11) & (rows + columns < 58)
     covered = (rows >= 15) & (rows < 21) & (columns >= 20) & (columns < 26)

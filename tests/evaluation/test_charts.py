@@ -26,9 +26,9 @@ def test_standalone_chart_has_its_colours_and_names() -> None:
 def test_title_of_y_axis_stands_above_all_ticks() -> None:
     for highest in (1.0, 1.93, 1.95, 1.97, 2.0, 2.3):
         picture = curves({"a": Curve([(0, 0.5), (10, highest)])}, "x", "the title", height=240)
-        centres = dict(re.findall(r'<text x="\S+" y="(\S+)" [^>]*class="axis">([^<]*)<', picture))
-        (title,) = [float(y) for y, text in centres.items() if text == "the title"]
-        ticks = [float(y) for y, text in centres.items() if text != "the title"]
+        centers = dict(re.findall(r'<text x="\S+" y="(\S+)" [^>]*class="axis">([^<]*)<', picture))
+        (title,) = [float(y) for y, text in centers.items() if text == "the title"]
+        ticks = [float(y) for y, text in centers.items() if text != "the title"]
         assert min(ticks) - title >= 14, "their font is 12 high"
 
 

@@ -53,7 +53,7 @@ def value_by_linear_programme(rules: Any) -> float:
     """What the leader is paid in equilibrium, by the sequence form over every deal and play.
 
     Koller, Megiddo and von Stengel 1996: the leader's plan is as good as the dealer's best
-    answer to it, which is the dual of another programme.
+    answer to it, which is the dual of another program.
     """
     tree = GameTree.of(load_rules(rules), dealer=1)
     numbers: list[dict[tuple[int, ...], int]] = [{(): 0}, {(): 0}]

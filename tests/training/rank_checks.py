@@ -38,7 +38,7 @@ def apart(one: PPO, other: PPO) -> float:
     return max((mine - theirs).abs().max().item() for mine, theirs in pairs)
 
 
-def learnt_together(ranks: Ranks) -> dict[str, Any]:
+def learned_together(ranks: Ranks) -> dict[str, Any]:
     """Let one process play, and this rank learn from its part of that."""
     fresh, one, ours = MMD(SETTINGS), MMD(SETTINGS), MMD(SETTINGS, ranks=ranks)
     buffer, n_steps = one.collector.buffer, one.collector.n_steps
@@ -67,7 +67,7 @@ def main(folder: Path, words: list[str]) -> None:
     ranks = current_ranks()
     path = folder / f"rank-{ranks.rank}.json"
     if not path.exists():
-        found = learnt_together(ranks)
+        found = learned_together(ranks)
         with contextlib.redirect_stdout(io.StringIO()) as shown:
             found["status"] = command(["train", "tiny", *words, "--run", str(folder / "whole")])
         found["shown"] = shown.getvalue()
