@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
 
 from ..agents.registry import common_rules
 from ..common.executors import LOCAL, check_backend
 from ..common.executors.executor import MAX_WORKERS
 from ..common.files import checked_path
-from ..common.suggestions import suggest
 from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, secret_of_seed
 from ..engine.rules import Match, RulesLike, as_match
@@ -20,37 +18,7 @@ from .chunk_player import AgentSpec, PlayConfig
 from .journal import Journal
 from .schedule import MAX_PAIRS, RecordWriter, StoppingRule
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 DEFAULT_HANDS = 10_000
-
-
-class ArenaOptions(TypedDict, total=False):
-    """Options of `evaluate` and `ladder`.
-
-    `hands` is the number of hands of each pairing (matches, where a match is played), an even
-    number, since half of them have the seats exchanged. With `until` a pairing stops as soon as
-    the margin of error of the win rate (95 %) is no larger, and `hands` is the limit.
-    `seed` is the seed of the deals and `key`, 32 hexadecimal digits, of all other random numbers:
-    by default it follows from the seed; the result contains it. `on` says where the workers are:
-    `local` processes, or a Ray cluster, as `ray` or `ray://HOST:PORT`. `play_out` plays endings
-    where their exact value could take their place. `reduce_variance` takes the luck of the stock
-    out of win rates, margins and points (AIVAT). `resume` is a file that keeps every chunk, from
-    which the same run is resumed. `records` is called with each hand's record line.
-    """
-
-    hands: int | None
-    until: float | None
-    match: Match | int | None
-    seed: int
-    key: str | None
-    workers: int
-    on: str
-    play_out: bool
-    reduce_variance: bool
-    records: RecordWriter | None
-    resume: str | Path | None
 
 
 @dataclass(frozen=True)
@@ -70,40 +38,45 @@ class ArenaConfig:
         cls,
         agents: Sequence[AgentSpec],
         rules: RulesLike | None = None,
-        **options: Unpack[ArenaOptions],
+        *,
+        hands: int | None = None,
+        until: float | None = None,
+        match: Match | int | None = None,
+        seed: int = 0,
+        key: str | None = None,
+        workers: int = 1,
+        on: str = LOCAL,
+        play_out: bool = False,
+        reduce_variance: bool = False,
+        records: RecordWriter | None = None,
+        resume: str | Path | None = None,
     ) -> ArenaConfig:
-        """Check the options; the default of `rules` is classic, or what the checkpoints play."""
-        for name in options:
-            if name not in ArenaOptions.__annotations__:
-                near = suggest(name, ArenaOptions.__annotations__)
-                raise TypeError(f"the arena has no option {name!r}{near}")
-        records = options.get("records")
+        """Check the options of `evaluate` and `ladder`, which explain them."""
         if records is not None and not callable(records):
             raise TypeError(
                 f"records is {records!r}: give a function that takes each hand's line, as "
                 "records=lines.append"
             )
-        resume, key = options.get("resume"), options.get("key")
         journal = None if resume is None else Journal(checked_path(resume))
         if journal is not None and key is None:
             key = journal.key
-        seed = _checked_int(options.get("seed", 0), "seed", 0, 2**64 - 1)
+        seed = _checked_int(seed, "seed", 0, 2**64 - 1)
         play = PlayConfig(
             common_rules(agents, rules),
-            as_match(options.get("match")),
+            as_match(match),
             seed,
             secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
             records=records is not None,
-            play_out=options.get("play_out", False),
-            reduce_variance=options.get("reduce_variance", False),
+            play_out=play_out,
+            reduce_variance=reduce_variance,
         )
         if play.reduce_variance:
             check_luck(play.rules, play.match)
         config = cls(
             play,
-            _stopping_rule(options.get("hands"), options.get("until")),
-            workers=_checked_int(options.get("workers", 1), "workers", 1, MAX_WORKERS),
-            on=check_backend(options.get("on", LOCAL)),
+            _stopping_rule(hands, until),
+            workers=_checked_int(workers, "workers", 1, MAX_WORKERS),
+            on=check_backend(on),
             write_record=records,
             journal=journal,
         )

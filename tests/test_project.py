@@ -36,7 +36,7 @@ HEAVY = {
 }
 # What the engine may know beside the standard library; what single files of it may know apart.
 # Names of types that a newer Python has are for checkers alone.
-ENGINE_KNOWS = {"numpy", "numba", "llvmlite", "typing_extensions"}
+ENGINE_KNOWS = {"numpy", "numba", "llvmlite"}
 FILES_KNOW = {"records.py": {"msgspec"}}
 
 

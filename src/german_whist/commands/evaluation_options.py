@@ -123,7 +123,7 @@ def precision_of(text: str) -> float:
 
 
 def arena_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The given options as `ArenaOptions`."""
+    """The given options of `evaluate` and `ladder`."""
     names = ("hands", "until", "match", "seed", "key", "resume")
     options = {name: getattr(arguments, name) for name in names}
     options["reduce_variance"] = arguments.reduce_variance or None
