@@ -72,7 +72,8 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
       fixed.
     - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
       for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
-      counting tricks. `"tricks"`: 1 for each counting trick, when it is taken.
+      counting tricks. `"tricks"`: at each counting trick, +1 to the player who takes it and -1 to
+      the other (the reverse in play low, where fewer tricks win).
     - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
       `"trump-first"`: trumps come first, so that equivalent suits look alike.
     - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the

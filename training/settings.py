@@ -111,8 +111,8 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         Reward,
         doc(
             "What the reward measures: `win` pays +1 or −1, `margin` the difference "
-            "in counting tricks, `tricks` 1 for each counting trick, and `points` "
-            "what the rule set pays."
+            "in counting tricks, `tricks` +1 for each counting trick that is taken and −1 "
+            "for each of the opponent's, and `points` what the rule set pays."
         ),
     ] = "win"
     horizon: Annotated[
