@@ -40,7 +40,11 @@ from german_whist.common.typing import Array, JsonObject
 from german_whist.engine.batch.results import StepResult
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.base import Arrays, Trainer, TrainerState, torch_device
-from german_whist.training.algorithms.settings import HiddenSizes, RewardScale
+from german_whist.training.algorithms.settings import (
+    HiddenSizes,
+    RewardScale,
+    check_batch_fits,
+)
 from german_whist.training.given import BOTH_SEATS, HIDDEN_CARDS, Given, on_or_off
 from german_whist.training.rollout.input_features import inputs_of
 from german_whist.training.rollout.kernels import HiddenCards, write_hidden_cards
@@ -112,12 +116,9 @@ class ESCHERSettings(Settings, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("replay_size", "reservoir_size"):
-            if self.batch_size > getattr(self, name):
-                raise SettingsError(
-                    f"batch_size is {self.batch_size:,}, and {name} {getattr(self, name):,}: give "
-                    "a batch that the buffer can hold"
-                )
+        check_batch_fits(
+            self.batch_size, replay_size=self.replay_size, reservoir_size=self.reservoir_size
+        )
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: escher learns in float32 alone")
         if self.init:

@@ -311,12 +311,9 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
         _check_network(self)
         if not self.anticipatory:
             raise SettingsError("anticipatory is 0: no best response plays, so nothing is learned")
-        for name in ("replay_size", "reservoir_size"):
-            if self.batch_size > getattr(self, name):
-                raise SettingsError(
-                    f"batch_size is {self.batch_size:,}, and {name} {getattr(self, name):,}: give "
-                    "a batch that the buffer can hold"
-                )
+        check_batch_fits(
+            self.batch_size, replay_size=self.replay_size, reservoir_size=self.reservoir_size
+        )
         if self.precision != "float32":
             raise SettingsError(f"precision is {self.precision!r}: nfsp learns in float32 alone")
 
@@ -431,6 +428,16 @@ def _observation(network: str, of_the_vector: str) -> str:
     from ...agents.networks.custom_network import observation_of
 
     return "history" if observation_of(network) == "history" else of_the_vector
+
+
+def check_batch_fits(batch_size: int, **sizes: int) -> None:
+    """Refuse a minibatch that a buffer cannot hold; `sizes` are those of buffers by setting."""
+    for name, size in sizes.items():
+        if batch_size > size:
+            raise SettingsError(
+                f"batch_size is {batch_size:,}, and {name} {size:,}: give a batch that the buffer "
+                "can hold"
+            )
 
 
 def _check_network(settings: PPOSettings | NFSPSettings) -> None:
