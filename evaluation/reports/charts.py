@@ -269,7 +269,7 @@ def _log_axis(values: Sequence[float]) -> _Axis:
     least = min(positive)
 
     def scale(value: float) -> float:
-        return math.log10(max(value, least))
+        return math.log10(value if value > 0 else least)
 
     low, high = scale(least) - 0.1, scale(max(positive)) + 0.1
     factors = (1, 2, 5) if high - low < _WIDE_IN_DECADES else (1,)

@@ -46,6 +46,15 @@ def test_log_axes_draw_equal_ratios_as_equal_lengths() -> None:
     assert ticks == ["0.01", "0.1", "1", "0.01", "0.1", "1", "10", "100", "1 k", "10 k"]
 
 
+def test_mark_below_the_least_value_is_drawn_below_it() -> None:
+    picture = curves({"a": Curve([(1.0, 0.006), (2.0, 0.06)])}, "x", "y", log_y=True)
+    least = max(float(y) for y in re.findall(r'<circle cx="\S+" cy="(\S+)"', picture))
+    ticks = dict(re.findall(r'y="(\S+)" [^>]*class="axis">([\d.]+)<', picture))
+    marks = {text: float(y) for y, text in ticks.items()}
+    # 8 % below the value: a gap of one eighth of a factor of two.
+    assert marks["0.005"] - least > 0.1 * (marks["0.01"] - marks["0.02"])
+
+
 def test_log_axis_of_few_decades_has_ticks_between() -> None:
     picture = curves({"a": Curve([(3.0, 1.0), (60.0, 2.0)])}, "x", "y", log_x=True)
     places = {
