@@ -1,4 +1,4 @@
-"""Tables of pages that are made from files of results: `write.py` puts them into the pages."""
+"""Tables and charts of pages that are made from files of results: `write.py` writes them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ import numpy as np
 from german_whist.common.markup import markdown_table
 from german_whist.common.settings import format_value
 from german_whist.engine.rules import load_rules
+from german_whist.evaluation.reports import charts
 from german_whist.evaluation.statistics import bootstrap_interquartile_mean, mean_of
 from german_whist.solvers.public_tree import public_tree
 from german_whist.training.experiments.benchmark import CFR_PLUS, load_results
-from german_whist.training.experiments.benchmark_report import EXPLOITABILITY, Result, other_ends
+from german_whist.training.experiments.benchmark_report import (
+    EXPLOITABILITY,
+    Result,
+    chart_name,
+    draw_charts,
+    other_ends,
+)
 from german_whist.training.experiments.benchmark_statistics import estimate_text, pairs_table
 from german_whist.training.experiments.search_space import load_sweep
 from german_whist.training.given import OWN_VIEW
@@ -46,6 +53,8 @@ TUNED_BY = {
 PRIVILEGED = "-privileged"
 """Ending of the names of runs with a critic that sees hidden cards, in bfloat16, with an EMA."""
 _TUNED_NAMES = ("ppo-tuned", "mmd-tuned", "ppo-oracle", "mmd-oracle", "ppo-sep", "mmd-sep")
+DEPTH_ALGORITHMS = ("ppo-tuned", "mmd-tuned")
+"""Algorithms that were measured on decks of two and of three tricks for the stock."""
 _LEAST_SEEDS = 3
 """Runs that an interval needs."""
 _CREATE_TRIAL = 4
@@ -68,9 +77,19 @@ def tables() -> dict[str, str]:
         "published-means": published_means(published, decks),
         "changed-settings": changed_settings(others),
         "lowest-exploitability": lowest_exploitability(published, others, decks),
+        "depth": depth(published, others),
         "exact-decks": exact_decks(published, decks),
         "speed": speed(read_lines(SPEED)),
         "speed-of-environments": speed_of_environments(read_lines(SPEED)),
+    }
+
+
+def pictures() -> dict[str, str]:
+    """Every chart by the name of its file."""
+    over_time = chart_name(TIMED_DECK, EXPLOITABILITY, "-time")
+    return {
+        "exploitability.svg": draw_charts(load_results(PUBLISHED))[over_time],
+        "depth.svg": depth_chart(),
     }
 
 
@@ -356,6 +375,47 @@ def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -
             cells.append(f"{rounded(here[name])}{trainer}" if name else "")
         rows.append([f"`{deck}`", *cells])
     return _numbers(["deck", *columns], rows)
+
+
+def depth(published: Runs, others: Runs) -> str:
+    """Exploitability of tuned policy gradients by the decisions of a player, then by size."""
+    rows = [
+        [
+            f"`{deck}`",
+            f"{tricks}",
+            f"{information_sets(deck):,}",
+            *(
+                f"{with_margin(exploitability(runs))} ({len(runs)})" if runs else ""
+                for runs in (by_name.get(name, []) for name in DEPTH_ALGORITHMS)
+            ),
+        ]
+        for (tricks, deck), by_name in _by_depth(published, others).items()
+    ]
+    header = ["deck", "decisions of a player", "information sets"]
+    return _numbers([*header, *(f"`{name}`" for name in DEPTH_ALGORITHMS)], rows)
+
+
+def depth_chart() -> str:
+    """An SVG chart of the means in the table of depth, over the number of information sets."""
+    curves: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for (tricks, deck), by_name in _by_depth(runs_in(PUBLISHED), runs_in(OTHERS)).items():
+        for name in DEPTH_ALGORITHMS:
+            if runs := by_name.get(name):
+                value = mean(exploitability(runs))
+                curves[f"{name}, {tricks} decisions"].append((information_sets(deck), value))
+    names = sorted(curves)
+    lines = {name: charts.Curve(curves[name]) for name in names}
+    chart = charts.curves(lines, "information sets", EXPLOITABILITY, log_x=True, log_y=True)
+    return charts.standalone(chart, names)
+
+
+def _by_depth(published: Runs, others: Runs) -> dict[tuple[int, str], dict[str, list[Result]]]:
+    """Runs by algorithm, of each deck with its number of decisions, in order of both sizes."""
+    found: dict[tuple[int, str], dict[str, list[Result]]] = defaultdict(dict)
+    for (name, deck), runs in [*published.items(), *others.items()]:
+        if name in DEPTH_ALGORITHMS:
+            found[load_rules(deck).foreplay_tricks, deck][name] = runs
+    return dict(sorted(found.items(), key=lambda each: (each[0][0], information_sets(each[0][1]))))
 
 
 # -- cells

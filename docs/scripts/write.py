@@ -386,13 +386,14 @@ def _pages_of_extensions() -> dict[str, str]:
 
 
 def pages() -> dict[str, str]:
-    """Every page that is made from code or results, by its path from `docs`."""
+    """Every page and chart that is made from code or results, by its path from `docs`."""
     return {
         **_pages_with_tables(),
         **_pages_of_extensions(),
         "reference/environments.md": _environments_page(),
         **{f"reference/{name}": text for name, text in reference.pages().items()},
         "reference/commands.md": commands_page("Commands", COMMANDS),
+        **{f"pictures/{name}": text for name, text in result_tables.pictures().items()},
         "results/ladder.md": ladders.page(json.loads(ladders.FIGURES.read_text("utf-8"))),
         "reference/observation.md": _observation_page(),
         "reference/rules.md": _rules_page(),
