@@ -8,8 +8,9 @@ champion's own card as good as any the two hands of a deal cancel out, so only t
 on: with the analyst's card and with the champion's, each with the same orders of the stock that
 nobody has seen yet.
 
-Beside the wins stands what the analyst charges the champion for its own cards. Files hold the
-differences between its estimates, and the report what it charges after it has shrunk them.
+Beside the wins stands what the analyst charges the champion for its own cards, in a hand as well:
+both count the tricks in which there is no choice. Files hold the differences between its estimates,
+and the report what it charges after it has shrunk them.
 
 Each trick of a chunk of deals is a line of `--out`: an interrupted command resumes, a larger
 `--hands` continues.
@@ -20,7 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Collection, Container, Iterator, Mapping
-from math import sqrt
+from math import hypot, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ from german_whist.table.review.analysis import SHRINKAGE, AnalysisSettings, Anal
 RULES, CHAMPION, SEED = load_rules("classic"), "champion", 26112666
 CHUNK = 50
 """Deals in a line of results."""
+FITTED = 1000
+"""The first deals, whose gains and charges gave the analyst's factor; the others test it."""
 ORDERS = 16
 """Orders of the unseen stock in which a difference is played out."""
 TRICKS = RULES.foreplay_tricks
@@ -172,23 +175,27 @@ def read(out: Path, search: str) -> dict[tuple[int, int], dict[str, Any]]:
     }
 
 
+def by_trick(chunks: Collection[dict[str, Any]]) -> Iterator[tuple[int, int, dict[str, float]]]:
+    """Each trick with its number of deals and the sums over them."""
+    for trick in range(1, TRICKS + 1):
+        parts = [chunk for chunk in chunks if chunk["trick"] == trick]
+        if parts:
+            yield trick, len(parts) * CHUNK, {name: sum(p[name] for p in parts) for name in SUMS}
+
+
 def report(chunks: Collection[dict[str, Any]]) -> str:
     """The table of all chunks, a row for each trick."""
     rows: list[list[str]] = []
-    for trick in range(1, TRICKS + 1):
-        parts = [chunk for chunk in chunks if chunk["trick"] == trick]
-        if not parts:
-            continue
-        deals, total = len(parts) * CHUNK, {name: sum(p[name] for p in parts) for name in SUMS}
+    for trick, deals, total in by_trick(chunks):
         accuracy = 1 - total["mistakes"] / total["mattered"] if total["mattered"] else 1.0
-        scale = SHRINKAGE.get(parts[0]["search"], 1.0) * deals / total["decisions"]
+        gain, margin = gained(total, deals)
         rows.append(
             [
                 str(trick),
                 f"{SEATS * deals:,}",
                 f"{total['differences'] / total['decisions']:.1%}",
-                _estimate(total, "gain", deals, scale=100, offset=50),
-                _estimate(total, "cost", deals, scale=scale, offset=0),
+                _interval(50 + gain, margin),
+                _interval(*charged(total, deals, _search(chunks))),
                 f"{accuracy:.0%}",
             ]
         )
@@ -196,13 +203,49 @@ def report(chunks: Collection[dict[str, Any]]) -> str:
     return markdown_table(heads, rows, right=range(1, len(heads)))
 
 
-def _estimate(
-    total: Mapping[str, float], name: str, deals: int, *, scale: float, offset: float
-) -> str:
+def held_out(chunks: Collection[dict[str, Any]]) -> str:
+    """The table of gains and charges in the deals that the analyst's factor was not fitted to."""
+    others = [chunk for chunk in chunks if chunk["first"] >= FITTED]
+    search = _search(chunks)
+    found = [
+        (n, gained(total, deals), charged(total, deals, search))
+        for n, deals, total in by_trick(others)
+    ]
+    rows = [[str(trick), _interval(*gain), _interval(*charge)] for trick, gain, charge in found]
+    sums = [
+        _interval(sum(mean for mean, _ in pairs), hypot(*(margin for _, margin in pairs)))
+        for pairs in ([gain for _, gain, _ in found], [charge for *_, charge in found])
+    ]
+    return markdown_table(
+        ["trick", "gained, %", "charged, %"], [*rows, ["all", *sums]], right=[1, 2]
+    )
+
+
+def gained(total: Mapping[str, float], deals: int) -> tuple[float, float]:
+    """How many more hands in a hundred the analyst's cards win, and the margin of error."""
+    mean, margin = _mean(total, "gain", deals)
+    return 100 * mean, 100 * margin
+
+
+def charged(total: Mapping[str, float], deals: int, search: str) -> tuple[float, float]:
+    """What the analyst charges the champion for its card in a hand, and the margin of error."""
+    mean, margin = _mean(total, "cost", deals)
+    scale = SHRINKAGE.get(search, 1.0) / SEATS
+    return scale * mean, scale * margin
+
+
+def _search(chunks: Collection[dict[str, Any]]) -> str:
+    return next(iter(chunks))["search"]
+
+
+def _mean(total: Mapping[str, float], name: str, deals: int) -> tuple[float, float]:
     mean = total[name] / deals
     variance = max(0.0, total[f"{name}_squares"] / deals - mean**2) / (deals - 1)
-    margin = t_quantile(deals - 1) * sqrt(variance)
-    return f"{offset + scale * mean:.2f} ± {scale * margin:.2f}"
+    return mean, t_quantile(deals - 1) * sqrt(variance)
+
+
+def _interval(mean: float, margin: float) -> str:
+    return f"{mean:.2f} ± {margin:.2f}"
 
 
 def main() -> None:

@@ -56,8 +56,8 @@ def pages() -> dict[str, str]:
     """The texts of files that are made, by their path in the extension's folder."""
     names = [name for commands in GROUPS.values() for name in commands]
     benchmark = runpy.run_path(str(FOLDER.parent / "benchmarks" / "analyst.py"))
-    lines = benchmark["OUT"].read_text("utf-8").splitlines()
-    tables = {"analyst": benchmark["report"](list(map(json.loads, lines)))}
+    chunks = list(map(json.loads, benchmark["OUT"].read_text("utf-8").splitlines()))
+    tables = {"analyst": benchmark["report"](chunks), "held-out": benchmark["held_out"](chunks)}
     return {
         "docs/strength.md": with_tables((FOLDER / "strength.md").read_text("utf-8"), tables),
         "docs/commands.md": commands_page("Commands of the table", names),

@@ -47,11 +47,12 @@ WIN, PAY = "win %", "pay"
 CHAMPION = "champion"
 THINKER, FLAT_MC = "thinker:256", "flat-mc:2500,voids,playout=counting"
 """Searches of the analysis: where the bundled networks play the rules, and elsewhere."""
-SHRINKAGE = {"thinker:256": 0.57}
+SHRINKAGE = {"thinker:256": 0.62}
 """What a card gains in play for each point that a search charges for the other one.
 
 The best of several estimates is often the luckiest, so differences between estimates are too
-large. By regression on the first 2,000 hands of `benchmarks/analyst.py`; 1 where not measured.
+large. All gains over all charges in the first 2,000 hands of `benchmarks/analyst.py`; 1 where not
+measured.
 """
 # A cost in the foreplay counts as a mistake beyond this many margins of error: of some three
 # hundred comparisons in a hand, one in twenty would exceed one margin of error by chance.
