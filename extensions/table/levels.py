@@ -131,13 +131,13 @@ class ForgetfulAgent(Agent):
 
 
 class Easy(ForgetfulAgent):
-    """Rules of thumb; two tricks remembered in the endgame."""
+    """Plays by rules of thumb, and remembers two tricks of the endgame."""
 
     name = "easy"
 
 
 class Medium(ForgetfulAgent):
-    """Counting foreplay; six tricks remembered in the endgame."""
+    """Counts cards, and remembers six tricks of the endgame."""
 
     name = "medium"
     foreplay = staticmethod(counting_actions)
@@ -145,7 +145,7 @@ class Medium(ForgetfulAgent):
 
 
 def hard(rules: RulesLike = "classic", *, match: Match | None = None) -> Agent:
-    """The strongest fast agent with a perfect memory; a search in most rule sets."""
+    """The strongest fast agent, with a perfect memory."""
     rules = load_rules(rules)
     if ThinkerAgent.plays(rules):
         return ThinkerAgent(rules, 64, match=match)

@@ -23,7 +23,7 @@ from german_whist.engine.describe import Chapter, chapters
 from german_whist.engine.rules import Match, Rules, named_rules
 
 from ..rating import strengths
-from ..text.labels import label
+from ..text.labels import capital, label
 from ..text.words import display_name, tell_apart, title_of
 
 _OWN_PACKAGE = __name__.partition(".")[0] + "."
@@ -148,7 +148,7 @@ class Opponents:
             if name not in ("human", *_ONLY_IF_NAMED) and not entry.needs_more:
                 source = entry.source
                 bundled = isinstance(source, str) and source.startswith(_OWN_PACKAGE)
-                self._opponents[name] = Opponent(name, entry.about, bundled)
+                self._opponents[name] = Opponent(name, capital(entry.described().about), bundled)
         extra = tuple(extra)
         for name in extra:
             base = name.partition(":")[0]

@@ -183,6 +183,8 @@ def test_table_shows_the_course_of_a_hand(user: User) -> None:
     assert page.locator(f".hit[aria-label='{fresh}']").get_attribute("data-key") == page.locator(
         ".card.fresh"
     ).get_attribute("data-card")
+    edge = page.locator(".card.fresh .face").evaluate("each => getComputedStyle(each).boxShadow")
+    assert edge == "rgb(47, 127, 208) 0px 4px 0px 0px inset"
     gray = page.locator(".plate-stock").all_inner_texts()
     assert sorted(gray) == ["0 for the stock", "1 for the stock"]
     while user.request(f"tables/{name}")["state"]["stock_left"]:

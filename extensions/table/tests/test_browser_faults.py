@@ -416,6 +416,7 @@ def test_long_waits_are_announced_at_once(user: User) -> None:
     expect(page.get_by_role("alert")).to_contain_text("The first table on a machine takes")
     held.pop().continue_()
     user.computed(PLAYABLE)
+    expect(page.locator(".toast.shown")).to_have_count(0, timeout=500)
     page.unroute_all()
     user.sit_down(rules="classic", opponent="random", seed=11)
     page.route("**/play", hold(held))

@@ -42,7 +42,7 @@ def test_lesson_explains_its_topic_and_does_not_count(
     last = table.state["texts"]["guide"]["text"][-1]
     won = "You win it" if own > other else "wins it"
     assert won in last
-    assert f"{own}–{other}" in last
+    assert f"{max(own, other)} tricks to {min(own, other)}" in last
     text = " ".join(texts)
     for part in parts:
         assert part in text

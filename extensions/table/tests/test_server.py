@@ -326,6 +326,7 @@ def quick_only(rules, match=None):
 def test_menu_has_strengths_and_no_research_agents(client: Client) -> None:
     agents = {each["name"]: each for each in client.get("/api/menu")["agents"]}
     assert not {"thinker", "champion-1", "champion-2", "random-exact"} & set(agents)
+    assert all(each["about"] for each in agents.values())
     strengths = {name: each["strength"] for name, each in agents.items()}
     for weaker, stronger in (("easy", "medium"), ("medium", "champion"), ("medium", "hard")):
         assert strengths[weaker] < strengths[stronger]

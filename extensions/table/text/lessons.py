@@ -88,7 +88,7 @@ def _foreplay(view: View, lesson: int) -> list[str]:
         n, unseen = len(better_cards(view)), len(view.unseen)
         sentences.append(label("guide.better", all=unseen, n=n, card=upcard.symbol))
     if view.trick == 1 and lesson != _LOSING:
-        sentences.append(label("guide.dot"))
+        sentences.append(label("guide.drawn"))
     if len(legal) == 1:
         return [*sentences, label("guide.only", card=action_symbol(legal[0]))]
     if view.led is None:

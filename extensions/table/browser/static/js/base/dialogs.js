@@ -50,6 +50,9 @@ export function toast(text, kind = "refusal") {
   leaving = setTimeout(() => (place.className = `toast ${kind}`), 4200);
 }
 
+/** Takes a sentence away that is true no more. */
+export const hideToast = () => byId("toast").classList.remove("shown");
+
 /** What went wrong, as a sentence.
  * @param {unknown} error
  */

@@ -4,7 +4,7 @@
 /** @import { TableRequest, TableState, TableUpdate } from "../../../messages" */
 
 import { post } from "./api.js";
-import { dialog, messageOf, toast } from "./dialogs.js";
+import { dialog, hideToast, messageOf, toast } from "./dialogs.js";
 import { faint, h } from "./dom.js";
 import { label } from "./words.js";
 
@@ -36,6 +36,7 @@ export async function sitDown(wish) {
     /** @type {TableUpdate} */
     const { state } = await post("/api/tables", wish);
     made = state;
+    hideToast();
     location.hash = `#/table/${state.id}`;
     return true;
   } catch (error) {

@@ -42,7 +42,7 @@ export class HelpPanel {
         h("div", { class: "seen-scroll" }, h("table", { class: "seen" },
           h("caption", { class: "sr-only" }, label("help.where")), h("tbody", {}, Object.entries(help.suits).map(suitRow)))),
         h("ul", { class: "legend faint wrap" }, LEGEND.filter((where) => where !== "away" || help.away).map((where) => h("li", {}, h("i", { class: `seen-${where}`, "aria-hidden": "true" }), place(where))),
-          h("li", {}, h("i", { class: "dot", "aria-hidden": "true" }), label("help.fresh"))),
+          h("li", {}, h("i", { class: "fresh", "aria-hidden": "true" }), label("help.fresh"))),
         trump ? faint(label("help.trumps", { n: unseen })) : null),
       h("section", {}, h("h3", {}, label("help.holds", { name: other })),
         help.known.length ? h("p", { class: "known wrap" }, help.known.map(cardText)) : null,

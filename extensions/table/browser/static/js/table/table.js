@@ -6,7 +6,7 @@
 /** @import { HandOver } from "./scoreboard.js" */
 
 import { get, post, Refused } from "../base/api.js";
-import { announce, dialog, dialogOpen, messageOf, openKeys, toast } from "../base/dialogs.js";
+import { announce, dialog, dialogOpen, hideToast, messageOf, openKeys, toast } from "../base/dialogs.js";
 import { h } from "../base/dom.js";
 import { openRules } from "../base/menu.js";
 import { newTable, openPages, sitDown } from "../base/pages.js";
@@ -176,6 +176,7 @@ class TablePage {
     try {
       /** @type {Hint} */
       const hint = await post(`${this.feed.path}/hint`);
+      hideToast();
       if (this.state.move !== state.move) return help.clearHint();
       help.showHint(hint);
       this.input.point(hint.action);
