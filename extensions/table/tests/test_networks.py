@@ -18,7 +18,11 @@ from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import load_agent
 from german_whist.engine.cards import cards_of
 from german_whist.engine.records import GameRecord, record_of
+from german_whist.table.browser.saved_replay import replay_page
+from german_whist.table.commands.analyze import as_text
 from german_whist.table.game.opponents import Opponents
+from german_whist.table.review.accuracy import accuracy
+from german_whist.table.review.analysis import AnalysisSettings
 from german_whist.table.review.networks import NetworkReview, review_networks
 from german_whist.table.review.replay import make_replay
 from german_whist.table.text.labels import begin
@@ -227,3 +231,72 @@ def test_agents_have_the_shortest_name_that_tells_them_apart(tmp_path: Path) -> 
     # At the start of a sentence a run's name keeps its letters.
     assert {step.prompt.split()[0] for step in replay.steps} == {"a", "b"}
     assert begin("you lead") == "You lead"
+
+
+CUT = """all => all.filter((each) => each.scrollWidth > each.clientWidth + 1
+    || each.getBoundingClientRect().right > innerWidth).map((each) => each.textContent)"""
+SIZES = (1280, 800), (390, 844), (844, 390)
+
+
+def test_two_checkpoints_have_one_name_on_every_surface(
+    browser: Any, tmp_path: Path, record: GameRecord
+) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("playwright.sync_api")
+    from playwright.sync_api import expect
+    from tablepage import user_of
+
+    from german_whist.training.algorithms.ppo import PPO
+    from german_whist.training.algorithms.settings import PPOSettings
+    from german_whist.training.run_state import write_policy
+
+    paths: list[str] = []
+    for run in ("sweep-1", "sweep-2"):
+        trainer = PPO(PPOSettings(n_envs=2, hidden_sizes=(8,), seed=len(paths)))
+        (folder := tmp_path / "runs" / run / "checkpoints").mkdir(parents=True)
+        state = trainer.policy_weights(), trainer.settings, trainer.network_card()
+        paths.append(str(write_policy(folder / "200704", *state, decisions=200_704)))
+    names = ["sweep-1@200,704", "sweep-2@200,704"]
+    both = replace(record, meta={"players": paths})
+
+    # The table of costs, and a replay as a file.
+    settings = AnalysisSettings(search="flat-mc:20", network=paths[0])
+    costs = as_text(accuracy([both], settings), tricks=False).splitlines()[2:]
+    assert list(dict.fromkeys(line.split()[0] for line in costs)) == names
+    page_of_hand = replay_page(both)
+    assert f"<title>{names[0]} and {names[1]} · German Whist</title>" in page_of_hand
+    assert str(tmp_path) not in page_of_hand
+
+    with (
+        running_server(tmp_path / "data", more=tuple(paths)) as server,
+        user_of(server, browser, viewport={"width": 1280, "height": 800}) as user,
+    ):
+        page = user.page
+        user.go()
+        expect(page.locator(".agent b").nth(1)).to_be_visible()
+        assert page.locator(".agent b").all_inner_texts()[:2] == names
+        expect(page.locator("button.play")).to_contain_text(names[0])
+        user.go("watch")
+        expect(page.locator("button.play")).to_contain_text(f"{names[0]} – {names[1]}")
+        table = user.table(rules="classic", player=paths[0], opponent=paths[1])
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            user.go(f"table/{table}")
+            user.computed(".plate-name")
+            plates = page.locator(".plate-own .plate-name, .plate-other .plate-name")
+            assert sorted(plates.all_inner_texts()) == names
+            assert plates.evaluate_all(CUT) == []
+        assert names[0] in page.title() or names[1] in page.title()
+        hand = server.add_hand(both)
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            user.go(f"replay/{hand}/1/5")
+            user.computed(".totals")
+            user.computed(".networks")
+            assert page.locator("h1").inner_text().startswith(f"{names[0]} and {names[1]}")
+            assert page.locator(".totals tbody th").all_inner_texts() == names
+            assert page.locator(".policies thead th").all_inner_texts()[1:] == names
+            whose = page.get_by_label("Whose cards are shown").locator("option")
+            assert whose.all_inner_texts()[1:] == [f"As {name} saw it" for name in names]
+            # The column of costs ends within the panel.
+            assert page.locator(".analysis, .totals").evaluate_all(CUT) == []

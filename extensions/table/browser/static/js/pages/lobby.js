@@ -42,7 +42,7 @@ function strength({ strength: rating }) {
   if (rating === null) return null;
   const meter = h("i", {});
   meter.style.width = `${Math.max(4, Math.min(100, (rating - 450) / 7.5))}%`;
-  return h("span", { class: "strength wrap row" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), label("lobby.strength", { n: rating }));
+  return h("span", { class: "strength wrap row" }, h("span", { class: "bar", "aria-hidden": "true" }, meter), label("lobby.rating", { n: rating }));
 }
 
 export class LobbyPage {
@@ -78,11 +78,11 @@ export class LobbyPage {
 
   close() {}
 
-  /* An agent of the command line is there to be played against, or to be watched. */
+  /* An agent of the command line is there to be played against, or to be watched: two in their order. */
   chooseNamed() {
     const { choice } = this, [first, second] = this.menu.agents.filter(({ named }) => named);
-    if (first) choice.opponent = first.name;
-    if (second) choice.player = second.name;
+    if (first) choice[this.watching ? "player" : "opponent"] = first.name;
+    if (second && this.watching) choice.opponent = second.name;
     if (first && !plays(first, choice.rules)) choice.rules = first.plays?.[0] ?? choice.rules;
   }
 

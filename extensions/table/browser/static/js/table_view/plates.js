@@ -25,17 +25,15 @@ class Plate {
   constructor(who) {
     this.who = who;
     this.name = h("span", { class: "plate-name" });
-    this.mark = h("span", { class: "plate-mark", "aria-hidden": "true" });
     this.scores = h("div", { class: "plate-scores" });
     this.root = h("div", { class: `plate plate-${who ? "other" : "own"}`, "aria-hidden": "true" },
-      this.mark, h("div", { class: "plate-who row" }, this.name), this.scores);
+      this.name, this.scores);
   }
 
   /** @param {Shown} state */
   update({ names, turn, tricks, stock_left: left, stock_tricks: forStock, exchanged, match: { kind, hands_won: won = [], points = [] } }) {
-    const { who } = this, name = capital(names[who]), took = exchanged[who];
-    this.name.textContent = name;
-    this.mark.textContent = name[0];
+    const { who } = this, took = exchanged[who];
+    this.name.textContent = capital(names[who]);
     const stock = forStock ? label("plates.for_stock", { n: forStock[who] }) : took === null ? "" : label(took ? "plates.took_blind" : "plates.kept");
     this.scores.replaceChildren(
       h("i", { class: "plate-stock", title: label("plates.stock_tricks") }, stock),
