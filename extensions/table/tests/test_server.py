@@ -211,6 +211,20 @@ def test_many_tables_at_once_make_no_error(server: RunningServer) -> None:
     assert server.client().get("/api/statistics")["total"]["hands"] == 12
 
 
+def test_simultaneous_requests_open_one_table_each(server: RunningServer, client: Client) -> None:
+    ready = threading.Barrier(20)
+
+    def sit(_: int) -> list[str]:
+        own = server.client()
+        ready.wait(PATIENCE)
+        return [TableClient(own, rules="quick", opponent="random").id for _ in range(10)]
+
+    with ThreadPoolExecutor(20) as pool:
+        opened = [name for names in pool.map(sit, range(20)) for name in names]
+    assert len(set(opened)) == 200
+    assert sorted(each["id"] for each in client.get("/api/tables")) == sorted(opened)
+
+
 def test_a_busy_table_does_not_hold_up_the_server(server: RunningServer) -> None:
     table = TableClient(server.client(), rules="quick", opponent="easy")
     listening = table.client.listen(f"{table.path}/events")
