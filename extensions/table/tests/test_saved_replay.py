@@ -79,11 +79,11 @@ def test_page_opens_at_a_seat_and_steps_by_keys_and_buttons(opened) -> None:
     record = random_hand("small-last", 3, players=["ann", "bob"])
     analysis = analyze(record, AnalysisSettings(search="flat-mc:25,voids,playout=counting"))
     page, last = opened(record, analysis=analysis, seat=1), len(record.actions)
-    buttons = {name: page.get_by_role("button", name=name) for name in ("Forwards", "Back")}
+    buttons = {name: page.get_by_role("button", name=name) for name in ("Forward", "Back")}
     for key, shown in (
         ("Home", f"Trick 1 · 0 / {last}"),
         ("ArrowRight", f"Trick 1 · 1 / {last}"),
-        ("Forwards", f"Trick 2 · 2 / {last}"),
+        ("Forward", f"Trick 2 · 2 / {last}"),
         ("Back", f"Trick 1 · 1 / {last}"),
         ("End", f"End · {last} / {last}"),
     ):
