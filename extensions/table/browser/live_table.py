@@ -258,9 +258,9 @@ class LiveTable:
         self.events.add([TableEvent("helped", PERSON, "")])
         self._save()
 
-    def next_hand(self, move: int | None = None) -> None:
+    def next_hand(self) -> None:
         with self._lock:
-            self._check(move)
+            self._check()
             self.session.next_hand()
             self._forget_played()
             self.events.add(deal_events(self.session))

@@ -93,12 +93,6 @@ class ClaimRequest(Struct, forbid_unknown_fields=True):
     move: Move
 
 
-class NextHandRequest(Struct, forbid_unknown_fields=True):
-    """The number of the decision, if the page knows it."""
-
-    move: Move | None = None
-
-
 class AnswerRequest(Struct, forbid_unknown_fields=True):
     """The answer to a puzzle or an exercise, after the right cards `before` it."""
 

@@ -41,7 +41,6 @@ from .live_tables import LiveTables
 from .messages import Menu, Refusal, Refused
 from .requests import (
     ClaimRequest,
-    NextHandRequest,
     PlayRequest,
     Services,
     SpeedRequest,
@@ -57,7 +56,7 @@ _ACTS: dict[str, tuple[Callable[..., None], type[Struct] | None]] = {
     "play": (LiveTable.play, PlayRequest),
     "take-back": (LiveTable.take_back, None),
     "claim": (LiveTable.claim, ClaimRequest),
-    "next": (LiveTable.next_hand, NextHandRequest),
+    "next": (LiveTable.next_hand, None),
     "leave": (LiveTable.leave, None),
     "speed": (LiveTable.set_speed, SpeedRequest),
 }
