@@ -238,6 +238,15 @@ def test_a_lesson_leaves_the_table_three_quarters(user: User, lesson: int) -> No
     expect(page.locator(".table-bar h1")).to_contain_text(title, timeout=COMPUTING)
 
 
+@in_windows((1280, 800))
+def test_next_lesson_is_offered_within_the_coachs_column(user: User) -> None:
+    user.finish_hand(name := user.table(lesson=1))
+    user.go(f"table/{name}")
+    expect(user.page.locator(".guide button").first).to_contain_text("Losing on purpose")
+    fits = "each => each.scrollWidth <= each.clientWidth"
+    assert user.page.locator(".guide").evaluate(fits)
+
+
 @on_phones(SMALL)
 def test_the_score_names_the_numbers_and_has_three_buttons(user: User) -> None:
     page = user.page

@@ -165,7 +165,7 @@ export class ReplayView {
     this.totals.replaceChildren(
       h("table", { class: "totals" }, h("caption", { class: "sr-only" }, label("steps.how_well")),
         h("thead", {}, h("tr", {}, ["", label("steps.accuracy"), label("steps.mistakes"), label("steps.cost")].map((text) => (text ? h("th", { scope: "col" }, text) : h("td"))))),
-        h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, name),
+        h("tbody", {}, this.replay.players.map((name, who) => (this.view === 1 - who ? null : h("tr", {}, h("th", { scope: "row" }, capital(name)),
           totals[who].mattered ? [h("td", {}, accuracyText(totals[who].accuracy)),
             h("td", {}, label("steps.of", { n: totals[who].mistakes, all: totals[who].mattered })), h("td", {}, price(totals[who].cost))]
             : h("td", { colspan: 3 }, label("steps.nothing_mattered"))))))),
