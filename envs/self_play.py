@@ -188,7 +188,7 @@ class SelfPlayEnv:
         same_shape &= all(option_set.rules.actions == self.actions for option_set in all_options)
         # Padding is never written.
         self._new_array = backend.empty if same_shape else backend.zeros
-        self._buffers = None if copy else self._new_result()
+        self._buffers = None if checked_flag("copy", copy) else self._new_result()
         if device == "cpu":
             warm_up_self_play(self.options.encoding)
             if with_state:

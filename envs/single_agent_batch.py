@@ -118,11 +118,11 @@ class SingleAgentBatch:
         self.batch = Batch(options, self.n, checked_threads(threads))
         checked_seat(seat, (0, 1, RANDOM_SEAT))
         self._fixed_seat = -1 if seat == RANDOM_SEAT else int(seat)
-        self._rows = None if copy else self.batch.new_rows(self.n)
+        self._reuses_rows = not checked_flag("copy", copy)
+        self._rows = self.batch.new_rows(self.n) if self._reuses_rows else None
         self.states: Array | None = None
         """Global states as of the last observations; None unless asked for."""
         self._with_state = checked_flag("with_state", with_state)
-        self._reuses_rows = not copy
         self.autoreset = autoreset
         self._illegal_loses = checked_choice("illegal", illegal, (LOSE, RAISE)) == LOSE
         self.seats = np.zeros(self.n, np.uint8)
@@ -469,7 +469,7 @@ class SingleAgentMixin:
         self.render_mode = render_mode
         self._painter = painter_for(render_mode)
         self._render_view = checked_seat(render_view, (SEAT, OPEN), "render_view")
-        self._mask_in_observation = mask_in_observation
+        self._mask_in_observation = checked_flag("mask_in_observation", mask_in_observation)
         make_space = dict_space if mask_in_observation else observation_space
         return make_space(self.options), spaces.Discrete(self.rules.actions)
 

@@ -10,6 +10,7 @@ from ..agents.registry import common_rules
 from ..common.executors import LOCAL, check_backend
 from ..common.executors.executor import MAX_WORKERS
 from ..common.files import checked_path
+from ..engine.checks import checked_flag
 from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, secret_of_seed
 from ..engine.rules import Match, RulesLike, as_match
@@ -67,8 +68,8 @@ class ArenaConfig:
             seed,
             secret_of_seed(seed, "arena") if key is None else _key_bytes(key),
             records=records is not None,
-            play_out=play_out,
-            reduce_variance=reduce_variance,
+            play_out=checked_flag("play_out", play_out),
+            reduce_variance=checked_flag("reduce_variance", reduce_variance),
         )
         if play.reduce_variance:
             check_luck(play.rules, play.match)

@@ -13,7 +13,13 @@ from german_whist.agents.base import agent_key
 from german_whist.agents.calls import AgentFault
 from german_whist.engine.batch.config import checked_keywords
 from german_whist.engine.cards import N_CARDS
-from german_whist.engine.checks import IllegalAction, checked_action, checked_choice, checked_seat
+from german_whist.engine.checks import (
+    IllegalAction,
+    checked_action,
+    checked_choice,
+    checked_flag,
+    checked_seat,
+)
 from german_whist.engine.rng import hash_with, random_below, stream_state
 from german_whist.envs.illegal import LOSE, RAISE, Illegal, warn_of_illegal_action
 from german_whist.envs.options import Info, LearnerObservation, LearnerSeat
@@ -87,7 +93,7 @@ class GermanWhistThreeEnv(gymnasium.Env[LearnerObservation, int]):
         self._opponents = _opponent_pair(opponents)
         self._fixed_seat = checked_seat(seat, (0, 1, 2, RANDOM_SEAT))
         self.seat: int = 0
-        self._mask_in_observation = mask_in_observation
+        self._mask_in_observation = checked_flag("mask_in_observation", mask_in_observation)
         self._illegal_loses = checked_choice("illegal", illegal, (LOSE, RAISE)) == LOSE
         shown = three_space()
         self.observation_space: spaces.Space[LearnerObservation] = (

@@ -172,6 +172,22 @@ def test_constructor_refuses_bad_thread_counts(make: Any) -> None:
             make(threads=threads)
 
 
+@pytest.mark.parametrize(
+    ("make", "flag"),
+    [
+        (SelfPlayEnv, "copy"),
+        (GermanWhistVectorEnv, "copy"),
+        *(
+            (make, "mask_in_observation")
+            for make in (GermanWhistEnv, GermanWhistVectorEnv, GermanWhistVecEnv)
+        ),
+    ],
+)
+def test_constructor_takes_no_words_for_flags(make: Any, flag: str) -> None:
+    with pytest.raises(ValueError, match=f"{flag} is 'False': it has to be True or False"):
+        make(**{flag: "False"})
+
+
 GAME_OPTIONS = ("reward", "suit_order", "horizon", "observation", "match")
 
 

@@ -398,6 +398,12 @@ def test_unknown_option_is_refused_with_nearest_name() -> None:
         ladder(["random", "threshold"], pairs=10)  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize("flag", ["play_out", "reduce_variance"])
+def test_arena_takes_no_words_for_flags(flag: str) -> None:
+    with pytest.raises(ValueError, match=f"{flag} is 'no': it has to be True or False"):
+        evaluate("random", "random", hands=2, **{flag: "no"})
+
+
 def test_result_prints_a_line_for_each_pairing() -> None:
     result = evaluate("threshold", ["random", "counting"], hands=20, seed=1)
     first, *lines = str(result).splitlines()

@@ -225,6 +225,8 @@ def test_failing_opponents_are_named() -> None:
     assert env.opponents == (thrifty_card, thrifty_card)
     with pytest.raises(ValueError, match="it has to be one agent, or two of them"):
         GermanWhistThreeEnv(opponents=["random"] * 3)
+    with pytest.raises(ValueError, match="mask_in_observation is 'no': it has to be True or False"):
+        GermanWhistThreeEnv(mask_in_observation="no")
     with pytest.raises(ValueError, match="seat is 3: it has to be 0, 1, 2 or 'random'"):
         GermanWhistThreeEnv(seat=3)
     with pytest.raises(TypeError, match=r"no option 'opponent': .*; did you mean 'opponents'"):
