@@ -992,6 +992,17 @@ def test_page_says_of_which_machine_seconds_are() -> None:
     assert "- Seconds of different machines are not comparable; decisions are.\n" in markdown
 
 
+def test_page_tells_measurements_of_a_deck_apart() -> None:
+    results = [*results_of("2x4-h2", "a", [0.1]), *results_of("2x4-h2", "b", [0.2])]
+    results += results_of("2x5-h3", "a", [0.3])
+    assert "measured as" not in page(results, "", "")
+    own = "exploitability with its own endings"
+    markdown = page([*results, *results_of("2x4-h2", "c", [0.3], evaluation=own)], "", "")
+    assert "- `a`, `b` on `2x4-h2`: measured as exploitability.\n" in markdown
+    assert f"- `c` on `2x4-h2`: measured as {own}.\n" in markdown
+    assert "on `2x5-h3`: measured" not in markdown
+
+
 _NOT_MEASURED = {(name, "2x6-h3") for name in ("ppo", "ppo-tuned", "mmd-tuned")}
 """Named as missing on the page of results."""
 

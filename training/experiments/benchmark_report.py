@@ -352,6 +352,14 @@ def _notes(results: Sequence[Result]) -> Iterator[str]:
             f"Decisions of {', '.join(reported)} are as reported by the trainer; all others are "
             "counted."
         )
+    measured: dict[str, dict[str, dict[str, None]]] = {}
+    for run in results:
+        by_evaluation = measured.setdefault(run.rules, {})
+        by_evaluation.setdefault(run.evaluation, {}).setdefault(_code(run.algorithm))
+    for rules, by_evaluation in measured.items():
+        for evaluation, algorithms in by_evaluation.items() if len(by_evaluation) > 1 else ():
+            names = ", ".join(algorithms)
+            yield f"{names} on {_code(rules)}: measured as {markdown_text(evaluation)}."
     has_other_ends = False
     for algorithm, rules in dict.fromkeys((run.algorithm, run.rules) for run in results):
         runs = runs_of(results, algorithm, rules)
