@@ -216,7 +216,7 @@ def mean_by_enumeration(view: View, action: int) -> float:
     return total / len(unseen)
 
 
-def test_mistakes_exceed_the_noise_dearest_first() -> None:
+def test_mistakes_exceed_the_noise_costliest_first() -> None:
     settings = AnalysisSettings(search="flat-mc:250,voids,playout=counting")
     record = random_hand("margin", 5)
     analysis = analyzed(record, settings)

@@ -203,8 +203,10 @@ def test_first_hand_of_all_has_a_coach_until_a_lesson_is_done(user: User) -> Non
     expect(guide).to_be_visible()
     before = places(user)
     while "your own" not in guide.inner_text():
+        assert guide.evaluate("each => each.scrollHeight <= each.clientHeight")
         user.play_on()
         assert places(user) == before
+    assert guide.evaluate("each => each.scrollHeight <= each.clientHeight")
     user.finish_hand(page.evaluate("location.hash").rpartition("/")[2])
     user.go()
     # A hand was played, but no lesson: the offer stays.

@@ -578,7 +578,7 @@ def test_same_deal_from_other_seat_is_compared_and_not_rated(client: Client) -> 
         table.play_on(min)
     # Neither draws at random, so the hand ends the same.
     assert again.state["tricks"] == first.state["tricks"]
-    assert "as many tricks as" in again.state["result"]["notes"][0]
+    assert "as many as before" in again.state["result"]["notes"][0]
     assert "over both seats" in other.state["result"]["notes"][0]
     assert len(client.get("/api/statistics")["play"]) == 1
     body = {"opponent": "threshold", "replayed_from": {"id": "nothing", "hand": 1}}

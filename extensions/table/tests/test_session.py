@@ -137,10 +137,10 @@ def test_restored_session_takes_back_no_prior_action() -> None:
     ("change", "words"),
     [
         ({"version": 99}, "version 99"),
-        ({"actions": [1, 1]}, "taken up again"),
+        ({"actions": [1, 1]}, "be resumed"),
         ({"dealer": 5}, "dealer is 5"),
-        ({"settings": {}}, "taken up again"),
-        ({"settings": None}, "taken up again"),
+        ({"settings": {}}, "be resumed"),
+        ({"settings": None}, "be resumed"),
         ({"number": "x"}, "number is 'x': it has to be a whole number"),
         ({"points": "many"}, "points is 'many'"),
         ({"results": [1]}, "results"),

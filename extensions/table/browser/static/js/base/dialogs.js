@@ -50,7 +50,7 @@ export function toast(text, kind = "refusal") {
   leaving = setTimeout(() => (place.className = `toast ${kind}`), 4200);
 }
 
-/** Takes a sentence away that is true no more. */
+/** Hides a toast whose sentence is no longer true. */
 export const hideToast = () => byId("toast").classList.remove("shown");
 
 /** What went wrong, as a sentence.

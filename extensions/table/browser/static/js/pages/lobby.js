@@ -126,7 +126,7 @@ export class LobbyPage {
   /* What depends on the rule set; the fields that it is chosen in stay, and with them the focus. */
   showRules() {
     const { choice } = this;
-    // A rule set that was chosen before may be there no more.
+    // The rule set that was chosen last time may be gone.
     const chosen = this.menu.rules.find(({ name }) => name === choice.rules) ?? this.menu.rules[0];
     choice.rules = chosen.name;
     const agents = this.agentsFor(choice.rules).map(({ name }) => name);

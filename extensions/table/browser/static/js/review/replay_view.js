@@ -62,7 +62,7 @@ export class ReplayView {
     /** @type {number | undefined} */
     this.playing = undefined;
     this.progress = h("progress", { max: 1, "aria-label": label("steps.analysis") });
-    // Nobody has to hit the cards of a replay, so a hand lies in one row.
+    // The cards of a replay need not be hit, so a hand lies in one row.
     this.tableView = new TableView(() => {
       const wished = options.tableView();
       return { ...wished, rows: wished.rows === "stacked" ? "stacked" : "single" };

@@ -14,7 +14,7 @@ import { Plates } from "../table_view/plates.js";
 import { WatchBar } from "../table_view/watchbar.js";
 import { HelpPanel } from "./help.js";
 
-/* An agent may think for ever. */
+/* Milliseconds before an agent that still thinks may be left. */
 const PATIENCE = 61_000;
 
 /** Whether the person may take a card back now.
@@ -81,7 +81,7 @@ export class PageView {
     this.watch.update(state.speed);
     clearTimeout(this.patience);
     const [, name] = state.names;
-    // Whoever cannot go on, or thinks for ever, can be left without a loss.
+    // An agent that failed, or thinks for too long, can be left without a loss.
     this.leave.hidden = !state.trouble || state.left;
     if (state.thinking) this.patience = setTimeout(() => {
       if (!this.root.isConnected) return;

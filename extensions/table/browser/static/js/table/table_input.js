@@ -52,7 +52,7 @@ export class TableInput {
     this.picker.point(action === TAKE_HIDDEN ? "stock" : cardOf(action));
   }
 
-  /** The only card that may be played is played, where that is wished.
+  /** Plays a forced card, if the settings say so.
    * @param {TableState} state
    */
   async playForced(state) {

@@ -196,7 +196,7 @@ export class TableView {
     }
   }
 
-  /** A card that may not be played shakes its head.
+  /** An illegal card shakes.
    * @param {string} card
    */
   refuse(card) {
@@ -243,7 +243,7 @@ export class TableView {
     on("pointerup", (event) => {
       const moved = inner.style.translate, dropped = moved && start.clientY - event.clientY > far;
       end.abort();
-      // The click that follows a drag is none.
+      // The browser sends a click after a drag: it plays no card.
       if (moved) button.addEventListener("click", (click) => click.stopImmediatePropagation(), { capture: true, once: true });
       if (dropped) ondrop(key, event);
     });
