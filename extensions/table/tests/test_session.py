@@ -53,7 +53,7 @@ def test_a_session_is_restored_unchanged_after_every_move(rules: str) -> None:
 def test_person_cannot_play_for_watched_agents() -> None:
     session = Session(SessionSettings(QUICK, "easy", "medium", seed=2))
     assert session.settings.names == ("medium", "easy")
-    with pytest.raises(IllegalAction, match="Both players here are agents"):
+    with pytest.raises(IllegalAction, match="Both players at this table are agents"):
         session.play(session.game.legal()[0])
     play_on(session, random.Random(0))
     assert session.records[0].meta["players"] == ["medium", "easy"]
