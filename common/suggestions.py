@@ -7,8 +7,6 @@ import difflib
 from collections.abc import Iterable
 
 _MAX_SUGGESTIONS, _CUTOFF = 2, 0.5
-_FORMER = {"layout": "suit_order"}
-"""Names that options had, and that resemble no name of today."""
 _INSTALL_PAGE = "docs/guide/start.md"
 
 
@@ -40,8 +38,6 @@ def suggest(word: object, names: Iterable[str], *, listed: bool = True, more: st
     names = list(names)
     bare = {name.lower().lstrip("-").replace("-", "_"): name for name in names}
     typed = str(word).lower().lstrip("-").replace("-", "_")
-    if _FORMER.get(typed) in bare:
-        typed = _FORMER[typed]
     close = difflib.get_close_matches(typed, bare, n=_MAX_SUGGESTIONS, cutoff=_CUTOFF)
     if close:
         return f"; did you mean {' or '.join(repr(bare[name]) for name in close)}?"

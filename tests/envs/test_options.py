@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rule_parameters import parameters, results
 
-from german_whist import Match, Rules, RulesError, german_whist_v0
+from german_whist import Match, Rules, RulesError
 from german_whist.engine.batch.config import AUTO, REWARDS, Options, options_from
 from german_whist.engine.reference import RULE_SETS, ReferenceMatch, ReferenceRules
 from support import EVERY_SET, engine_rules, plain_rules
@@ -112,12 +112,6 @@ def test_worst_is_as_small_as_it_can_be(rules: str, reward: str, match: Any, wor
     options = options_from(rules, reward=reward, horizon=horizon, match=match)
     assert options.max_loss == worst
     assert greatest_loss(RULE_SETS[rules], reward, match) == worst
-
-
-def test_former_name_of_an_option_is_told_the_one_of_today() -> None:
-    for function in (options_from, german_whist_v0.raw_env):
-        with pytest.raises(TypeError, match=r"'layout'.*; did you mean 'suit_order'\?"):
-            function(layout="raw")  # type: ignore[call-arg]
 
 
 def test_options_are_made_of_what_was_given() -> None:
