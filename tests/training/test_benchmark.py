@@ -503,7 +503,7 @@ def test_cfr_plus_halves_its_budget_and_draws_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["exact-large", "exact-long", "exact-depth", "exact-hand"])
 def test_other_exact_benchmarks_differ_in_budgets_alone(name: str) -> None:
     def settings_of(algorithm: dict[str, Any]) -> dict[str, Any]:
-        others = {"decisions", "eval_points", "horizon"}
+        others = {"decisions", "eval_points"}
         return {key: algorithm[key] for key in algorithm.keys() - others}
 
     exact = load_benchmark("exact").algorithms
@@ -518,6 +518,14 @@ def test_exact_benchmarks_give_equal_information(name: str) -> None:
         given = job.given
         assert given.critic in ("own view", "none"), job.name
         assert (given.precision, given.ema) == ("float32", "off"), job.name
+
+
+def test_own_trainers_and_networks_can_be_measured_by_whole_hands(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(NETWORK, encoding="utf-8")
+    for named in ("german_whist.training.algorithms.ppo:PPO", "mine.py:Net"):
+        (own, *_) = load_benchmark("exact-hand", [named]).jobs(tmp_path)
+        assert own.settings["horizon"] == "hand"
 
 
 def test_ablation_has_every_other_combination() -> None:
