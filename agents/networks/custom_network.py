@@ -20,6 +20,7 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from ...common.plugins import error_location, error_text, import_object
 from ...common.suggestions import type_phrase
+from ...common.threads import one_torch_thread
 from ...common.trust import UntrustedCode, check_trusted_class
 from ...common.typing import Array
 from ...engine.batch.config import options_from
@@ -228,7 +229,8 @@ class ModulePolicy:
         for start in range(0, len(views), _ROWS):
             part = views[start : start + _ROWS]
             rows, orders = self._inputs(part)
-            with torch.no_grad():
+            # Wherever it plays: opponents of environments are asked for few views at a time.
+            with one_torch_thread(), torch.no_grad():
                 logits = self.network(torch.from_numpy(rows.network_inputs.astype(np.float32)))[0]
             legal = torch.from_numpy(rows.network_masks) != 0
             if not logits[legal].isfinite().all():
@@ -246,7 +248,7 @@ class ModulePolicy:
         """`(n,)`: what the critic expects, in the units of the training."""
         rows, _ = self._inputs(views)
         x = torch.from_numpy(rows.network_inputs.astype(np.float32))
-        with torch.no_grad():
+        with one_torch_thread(), torch.no_grad():
             return self.network(x, x.new_zeros((len(views), 0)))[1].double().numpy()
 
     def _inputs(self, views: Array) -> tuple[InputRows, Array]:

@@ -562,3 +562,22 @@ def test_network_that_only_a_card_names_is_not_sent(
     train(settings, folder="run", quiet=True, decisions=300)
     with restricted_to(["--on", "ray"]), pytest.raises(UntrustedCode):
         pack(["run"], "ray")
+
+
+def test_custom_network_plays_with_one_thread_of_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = train(settings_of("ppo", "vector", tmp_path), folder=tmp_path / "run", decisions=300)
+    agent, views = load_agent(run.checkpoint), views_of("2x4-h2", 5)
+    forward, threads = agent.policy.network.forward, list[int]()
+
+    def noted(*args: Any) -> Any:
+        threads.append(torch.get_num_threads())
+        return forward(*args)
+
+    monkeypatch.setattr(agent.policy.network, "forward", noted)
+    torch.set_num_threads(3)
+    agent.probabilities(views)
+    agent.value(views[0])
+    assert torch.get_num_threads() == 3
+    assert threads == [1, 1]
