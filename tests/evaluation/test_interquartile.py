@@ -46,3 +46,11 @@ def test_bootstrap_interval_agrees_with_scipy() -> None:
         n_resamples=10_000,
     ).confidence_interval
     assert [estimate.low, estimate.high] == pytest.approx([found.low, found.high], abs=0.03)
+
+
+def test_bootstrap_leaves_out_a_quarter_of_each_draw() -> None:
+    values = np.random.default_rng(5).exponential(size=20)
+    drawn = values[np.random.default_rng(0).integers(20, size=(10_000, 20))]
+    low, high = np.quantile(stats.trim_mean(drawn, 0.25, axis=1), [0.025, 0.975])
+    estimate = bootstrap_interquartile_mean([values])
+    assert [estimate.low, estimate.high] == pytest.approx([low, high])

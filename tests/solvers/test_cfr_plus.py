@@ -414,6 +414,10 @@ def test_the_command_solves_and_refuses(tmp_path: Path, capsys: pytest.CaptureFi
     assert "going on after 3 iterations" in told
     assert "exploitability 0.005380" in told
     assert {each.name for each in tmp_path.iterdir()} == {"2x4-h2.safetensors"}
+    # The file has a byte for each probability, of both seats.
+    written_strategy = load_agent(f"nash:{tmp_path}/2x4-h2", "2x4-h2")
+    found = measure_exploitability(written_strategy, load_rules("2x4-h2"))
+    assert found.exploitability == pytest.approx(0.00538, abs=5e-4)
     words = ["--against", "nash", "--rules", "2x4-h2", "--hands", "100"]
     assert main(["evaluate", f"nash:{tmp_path}/2x4-h2", *words]) == 0
     comma = tmp_path / "comma.yaml"

@@ -53,6 +53,21 @@ def test_folder_of_seeds_is_trained_by_one_command(
     assert entered == [2, 2]
 
 
+def test_each_run_of_a_folder_has_its_own_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: dict[str, int] = {}
+
+    def run_jobs(jobs: Sequence[Job], *_: Any) -> list[tuple[Job, int]]:
+        found.update({job.folder.name: job.settings["seed"] for job in jobs})
+        return [(job, 1) for job in jobs]
+
+    monkeypatch.setattr(seeds, "run_jobs", run_jobs)
+    with pytest.raises(seeds.SeedsStopped):
+        seeds.train_seeds(SMALL, [5, 3, 8], folder=tmp_path / "run")
+    assert found == {"seed-3": 3, "seed-5": 5, "seed-8": 8}
+
+
 def test_command_killed_at_its_start_can_be_repeated(tmp_path: Path, trained: list[str]) -> None:
     folder = tmp_path / "run"
     (folder / "seed-1").mkdir(parents=True)

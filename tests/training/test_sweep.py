@@ -145,6 +145,8 @@ def test_sweep_resumes_to_its_trials_and_writes_a_preset(
     assert main(command) == 0
     study = study_of(folder)
     assert len(study.trials) == 3
+    # Sampler and pruner take the trial that wins most for the best.
+    assert study.best_value == max(trial.value for trial in study.trials)
     output = capsys.readouterr().out
     assert output.count("best: ") == 2
     best = load_settings(folder / "best.yaml")
