@@ -187,9 +187,15 @@ def _plain(value: object) -> object:
 
 
 @cache
+def _fields(kind: type[CheckedSettings]) -> dict[str, msgspec.structs.FieldInfo]:
+    # msgspec evaluates all annotations anew each time.
+    return {field.name: field for field in msgspec.structs.fields(kind)}
+
+
+@cache
 def _types(kind: type[CheckedSettings]) -> dict[str, tuple[type, inspect.Type]]:
     """The declared type of each field, and what msgspec knows of it without its description."""
-    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    types = {name: field.type for name, field in _fields(kind).items()}
     infos = {name: inspect.type_info(expected) for name, expected in types.items()}
     return {name: (types[name], getattr(info, "type", info)) for name, info in infos.items()}
 
@@ -265,7 +271,7 @@ def build_settings(kind: type[T], values: Mapping[str, object], source: str, wha
 
     Without a `source`, the error is about options just typed.
     """
-    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    fields = _fields(kind)
     unknown = [name for name in values if name not in fields]
     problems = [
         f"{name!r} is not {what}; the setting for that is {replacement!r}"

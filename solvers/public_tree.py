@@ -10,6 +10,7 @@ the next level, numbered by lead, reply and next upcard.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import comb, factorial
 from typing import NamedTuple
 
@@ -266,6 +267,12 @@ def public_tree(rules: Rules) -> PublicTree:
     if total > MAX_CELLS:
         raise _too_large(rules, f"{total:,} numbers would have to be learned")
     return PublicTree(rules, deck, blocks, children, sets)
+
+
+@cache
+def count_info_sets(rules: Rules) -> int:
+    """Number of information sets; refuses rules without a public tree, or with one too large."""
+    return public_tree(rules).n_info_sets
 
 
 def _too_large(rules: Rules, reason: str) -> ValueError:

@@ -18,7 +18,7 @@ from german_whist.common.settings import format_value
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.reports import charts
 from german_whist.evaluation.statistics import bootstrap_interquartile_mean, mean_of
-from german_whist.solvers.public_tree import public_tree
+from german_whist.solvers.public_tree import count_info_sets
 from german_whist.training.experiments.benchmark import CFR_PLUS, load_results
 from german_whist.training.experiments.benchmark_report import (
     EXPLOITABILITY,
@@ -159,7 +159,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 @cache
 def information_sets(deck: str) -> int:
-    return public_tree(load_rules(deck)).n_info_sets
+    return count_info_sets(load_rules(deck))
 
 
 def decks_of(runs: Runs) -> list[str]:

@@ -50,7 +50,7 @@ from ...engine.rules import Rules, load_rules
 from ...evaluation import evaluate
 from ...evaluation.exploitability.exact import check_measurable, measure_exploitability
 from ...solvers.cfr_plus import CFRPlusSolver
-from ...solvers.public_tree import public_tree
+from ...solvers.public_tree import count_info_sets
 from ..algorithms.base import Trainer
 from ..algorithms.registry import settings_kind
 from ..api import train_or_resume
@@ -215,7 +215,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                 raise SettingsError(
                     f"{source}: {others[0]!r} is given, and {CFR_PLUS} has no settings"
                 )
-            public_tree(load_rules(rules))
+            count_info_sets(load_rules(rules))
             return {"trainer": trainer, "threads": 1}
         values = {"device": "cpu", **self.settings, **own, "decisions": self.decisions, **fixed}
         resolved = settings_from(values, source)

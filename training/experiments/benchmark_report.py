@@ -19,7 +19,7 @@ from ...evaluation import Estimate
 from ...evaluation.exploitability.exact import measure_exploitability
 from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
-from ...solvers.public_tree import public_tree, why_no_public_tree
+from ...solvers.public_tree import count_info_sets, why_no_public_tree
 from ..given import INFORMATION_SETS, NOT_STATED, Given
 from .benchmark_statistics import (
     FIGURE,
@@ -136,7 +136,7 @@ def is_solvable(rules: Rules) -> bool:
     """Whether exact exploitability is computed soon enough for every checkpoint."""
     if why_no_public_tree(rules) is not None or len(rules.deck) > _MAX_CARDS:
         return False
-    return public_tree(rules).n_info_sets <= _MAX_INFO_SETS
+    return count_info_sets(rules) <= _MAX_INFO_SETS
 
 
 def over_seeds(values: Sequence[Array]) -> Estimate:

@@ -1,1 +1,1 @@
-"""Checkpoints for other programs: ONNX graphs, half precision."""
+"""Checkpoints for other programs: ONNX graphs, and folders with a model card."""
