@@ -23,10 +23,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from german_whist.cli import main
-from german_whist.common import threads
+from german_whist.common import reference_loop, threads
 from german_whist.common.jit import compiler
 from german_whist.common.threads import one_torch_thread
 from german_whist.engine.batch import cpu_backend
+from german_whist.evaluation.exploitability import probability_check
 
 # `nohup` and background jobs of a shell ignore them, and so would every process of the tests.
 for name in ("SIGINT", "SIGHUP"):
@@ -50,6 +51,10 @@ LONG = (
     "test_benchmark",
     "test_frozen",
     "test_browser",
+    "test_trainer_clock",
+    "test_custom_network",
+    "test_policy_exploitability",
+    "test_exact_payoffs",
     "test_sweep",
     "test_browser_learning",
     "test_thinker",
@@ -64,6 +69,11 @@ LONG = (
     "test_plain_jit",
     "test_compare",
     "test_arena",
+    "test_arena_reports",
+    "test_example_trainer",
+    "test_losses",
+    "test_probability_check",
+    "test_executors",
     "test_interpreted",
     "test_players",
     "test_batch",
@@ -114,6 +124,19 @@ def one_thread() -> Iterator[None]:
     """Trainings set the threads of the process, and small ones are fastest on one."""
     with one_torch_thread():
         yield
+
+
+@pytest.fixture
+def few_checked_hands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether players play as they say is checked on few hands: other players take seconds."""
+    monkeypatch.setattr(probability_check, "HANDS", 16)
+    monkeypatch.setattr(probability_check, "DRAWS", 8)
+
+
+@pytest.fixture(autouse=True)
+def short_reference_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each job of a benchmark times this loop twice, for longer than its training takes here."""
+    monkeypatch.setattr(reference_loop, "_ROUNDS", 40)
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ FILES: dict[str, str | bytes] = {
     "nan.yaml": "hand: .nan\n",
     "binary.yaml": bytes(range(256)),
     "empty.yaml": "",
-    "deep.yaml": "name: " + "[" * 5000,
+    "deep.yaml": "name: " + "[" * 1000,
     "number.yaml": "agents: 3\n",
     "one.yaml": "agents: [random]\n",
     "until.yaml": "agents: [random, threshold]\nuntil: .nan\n",

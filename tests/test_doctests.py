@@ -24,6 +24,7 @@ def modules() -> Iterator[str]:
     yield from modules_with_examples(SCRIPTS)
 
 
+@pytest.mark.usefixtures("few_checked_hands")
 @pytest.mark.parametrize("module", [*modules()])
 def test_examples_of_docstrings_run(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -162,11 +162,11 @@ PAYS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("pays", PAYS, ids=str)
 def test_every_ending_of_a_small_deck_pays_what_minimax_finds(pays: dict[str, Any]) -> None:
-    """All endings of every seventh deal: another test has random ones of other decks."""
+    """All endings of every 37th deal: another test has random ones of other decks."""
     rules = Rules(**SMALL | pays)
     player, checked = EndgamePlayer(rules), 0
     assert _more_tricks_pay(rules.array()) == rules.more_tricks_pay
-    for deal in all_deals(rules)[::7]:
+    for deal in all_deals(rules)[::37]:
         dealt = Game(rules)
         dealt.deal_cards(deal.tolist(), 1)
         values = plain_values(dealt)
@@ -174,7 +174,7 @@ def test_every_ending_of_a_small_deck_pays_what_minimax_finds(pays: dict[str, An
             while not game.over:
                 checked += check_ending(game, player, values)
                 game.play(random.Random(checked).choice(game.legal()))
-    assert (checked > 2000) == player.perfect
+    assert (checked > 400) == player.perfect
     assert (checked == 0) != player.perfect
 
 

@@ -33,6 +33,8 @@ if SIMULATED:
     cuda_kernels.THREADS_OF_BLOCK = 2
 to_host = CudaBackend().to_host
 TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
+TWO_SUITS = Rules(name="two suits", suits=2, ranks=4, hand=2)
+DRAFT = Rules(name="tiny draft", suits=2, ranks=4, hand=2, choice=True)
 
 
 def shown_of(batch: Batch) -> StepResult:
@@ -159,7 +161,8 @@ def main(rules: list[str]) -> None:
         Rules(name="tiny", suits=3, ranks=6, hand=3, contract="low"), horizon="foreplay"
     )
     counts["on this side"] = agree(TINY, True, horizon="foreplay")
-    counts["match"] = agree(TINY, horizon="match", match=3, suit_order="raw")
+    counts["match"] = agree(TWO_SUITS, horizon="match", match=3, suit_order="raw")
+    counts["draft"] = agree(DRAFT, horizon="hand")
     counts["history"] = agree(TINY, horizon="hand", observation="history")
     check_games_are_played_without_showing(TINY)
     check_illegal()

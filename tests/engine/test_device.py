@@ -34,11 +34,8 @@ def told_by(python: str, script: str, *words: str, **variables: str) -> dict[str
 
 @pytest.mark.parametrize(
     "rules",
-    [
-        ("draft",),
-        pytest.param((*named_rules(),), marks=pytest.mark.thorough),
-    ],
-    ids=["draft", "every"],
+    [(), pytest.param((*named_rules(),), marks=pytest.mark.thorough)],
+    ids=["small decks", "every"],
 )
 def test_kernels_play_and_show_what_a_batch_does_by_rule_sets(rules: tuple[str, ...]) -> None:
     simulator = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}

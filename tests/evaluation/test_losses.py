@@ -28,11 +28,18 @@ def threshold() -> Any:
     return exploitability("threshold", DECK, details=True)
 
 
+@pytest.fixture(scope="module")
+def strategies(threshold: Any, tree: GameTree) -> tuple[Any, Any]:
+    """The policy's and the best response's strategy on the full tree."""
+    return strategy_of(load_agent("threshold", DECK), tree), strategy_of(
+        threshold.best_response, tree
+    )
+
+
 def test_losses_by_reach_add_up_to_the_exploitability(threshold: Any) -> None:
     for result in (
         threshold,
-        exploitability("threshold", "2x5-h3", details=True),
-        exploitability("nash", "2x5-h3", details=True),
+        exploitability("nash", DECK, details=True),
         exploitability(["threshold", "random-exact"], DECK, weights=[1, 3], details=True),
     ):
         losses = result.losses()
@@ -43,23 +50,33 @@ def test_losses_by_reach_add_up_to_the_exploitability(threshold: Any) -> None:
         assert losses["reach"].sum() == pytest.approx(2, abs=1e-6)
 
 
-def test_best_response_wins_what_is_stated(threshold: Any, tree: GameTree) -> None:
-    for result, agent in (
-        (threshold, load_agent("threshold", DECK)),
-        (exploitability("random-exact", DECK, details=True), load_agent("random-exact", DECK)),
-    ):
-        policy, response = strategy_of(agent, tree), strategy_of(result.best_response, tree)
-        won = strategy_value(tree, response, policy), -strategy_value(tree, policy, response)
-        stated = [result.against_dealer, result.against_leader]
-        assert won == pytest.approx(stated, abs=1e-6)
+def check_response(result: Any, tree: GameTree, policy: Any, response: Any) -> None:
+    won = strategy_value(tree, response, policy), -strategy_value(tree, policy, response)
+    assert won == pytest.approx([result.against_dealer, result.against_leader], abs=1e-6)
 
 
-def test_loss_is_what_one_better_card_wins(threshold: Any, tree: GameTree) -> None:
+def test_best_response_wins_what_is_stated(
+    threshold: Any, tree: GameTree, strategies: tuple[Any, Any]
+) -> None:
+    check_response(threshold, tree, *strategies)
+
+
+@pytest.mark.thorough
+def test_best_response_to_play_at_random_wins_what_is_stated(tree: GameTree) -> None:
+    result, agent = (
+        exploitability("random-exact", DECK, details=True),
+        load_agent("random-exact", DECK),
+    )
+    check_response(result, tree, strategy_of(agent, tree), strategy_of(result.best_response, tree))
+
+
+def test_loss_is_what_one_better_card_wins(
+    threshold: Any, tree: GameTree, strategies: tuple[Any, Any]
+) -> None:
     """The costliest decision of the leader, against a plain sum over all histories behind it."""
     losses = threshold.losses()
     at = int(np.flatnonzero((losses["seat"] == "leader") & (losses["trick"] == 1))[0])
-    policy = strategy_of(load_agent("threshold", DECK), tree)
-    response = strategy_of(threshold.best_response, tree)
+    policy, response = strategies
     view = threshold.details.views[at]
     level: Level = tree.levels[0]
     (index,) = [k for k, each in enumerate(level.views) if each.tobytes() == view.tobytes()]

@@ -146,8 +146,7 @@ def test_honest_agents_are_accepted(rules: Any) -> None:
     loaded = load_rules(rules)
     for base in ("random-exact", *(["nash"] if isinstance(rules, str) else [])):
         for endings in (False, True):
-            for _ in range(2):
-                check_probabilities(load_agent(base, loaded), loaded, endings=endings)
+            check_probabilities(load_agent(base, loaded), loaded, endings=endings)
 
 
 def test_exploitability_refuses_liars_on_both_trees() -> None:

@@ -32,7 +32,7 @@ from german_whist.solvers.game_tree import GameTree
 from german_whist.solvers.public_tree import public_tree
 from german_whist.solvers.public_tree_traversal import Responses
 
-pytestmark = pytest.mark.usefixtures("small_parts")
+pytestmark = pytest.mark.usefixtures("small_parts", "few_checked_hands")
 
 Array = np.ndarray[Any, Any]
 
@@ -119,9 +119,8 @@ def test_the_value_is_that_of_a_linear_programme(rules: dict[str, Any]) -> None:
     assert -found.against_leader - 1e-6 <= wanted <= found.against_dealer + 1e-6
 
 
-@pytest.mark.parametrize(
-    "rules", [SMALLEST, pytest.param(TINY[2], marks=pytest.mark.thorough)], ids=["two", "three"]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("rules", [SMALLEST, TINY[2]], ids=["two", "three"])
 def test_the_value_is_that_of_open_spiels_cfr_plus(rules: dict[str, Any]) -> None:
     pyspiel: Any = pytest.importorskip("pyspiel")
     from open_spiel.python.algorithms.gambit import export_gambit
@@ -186,7 +185,9 @@ def smallest() -> GameTree:
     "make",
     [
         lambda: ByHash("2x4-h2"),
-        lambda: load_agent(f"nash:{BUNDLED / '2x4-h2'}", "2x4-h2"),
+        pytest.param(
+            lambda: load_agent(f"nash:{BUNDLED / '2x4-h2'}", "2x4-h2"), marks=pytest.mark.thorough
+        ),
     ],
     ids=["by hash", "nash"],
 )

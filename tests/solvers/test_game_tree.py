@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from checkpoints import network_card, network_weights, written
 
 from german_whist.agents.base import OWN_POLICY, Agent, Array
@@ -163,14 +164,16 @@ def test_exact_endgames_are_a_networks_default(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of one that plays them itself elsewhere: the public tree needs them."""
-    rules = load_rules(DECK)
+    rules = load_rules(SMALL)
+    deck = tmp_path / "small.yaml"
+    deck.write_text(yaml.safe_dump(SMALL), encoding="utf-8")
     changes: dict[str, Any] = {"rules": [rules.as_mapping()], "actions": rules.actions}
     card = network_card(np.arange(432), [], **changes)
     path = written(tmp_path / "net", network_weights(432, rules.actions), card)
-    assert load_agent(str(path), DECK).endgame == OWN_POLICY
-    agent = load_agent(f"{path},endgame=exact", DECK)
-    exact = measure_exploitability(agent, DECK).exploitability
-    assert main(["exploitability", f"net={path}", "--rules", DECK]) == 0
+    assert load_agent(str(path), rules).endgame == OWN_POLICY
+    agent = load_agent(f"{path},endgame=exact", rules)
+    exact = measure_exploitability(agent, rules).exploitability
+    assert main(["exploitability", f"net={path}", "--rules", str(deck)]) == 0
     told = capsys.readouterr().out
     assert f"{exact:+.5f} a hand" in told
     assert "endgame: exact solver (endgame=network: own policy)" in told

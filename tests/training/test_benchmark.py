@@ -57,6 +57,8 @@ from german_whist.training.folder import FolderLock
 from german_whist.training.given import Given
 from german_whist.training.presets import settings_from
 
+pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
 # Of all trainers this one starts soonest: it needs no torch.
 TINY = {
     "rules": ["2x4-h2"],
@@ -117,6 +119,7 @@ def test_benchmark_trains_what_is_missing_and_writes_rows(
     assert len({curve[-1]["values"]["exploitability"] for curve in points}) == 3
     path = runs[1] / "result.json"
     path.unlink()
+    monkeypatch.setattr(benchmarking, "run_jobs", run_in_this_process)
     assert main(words) == 0
     output = capsys.readouterr().out
     assert "1 of 1: slow on 2x4-h2, seed 2" in output
@@ -193,6 +196,10 @@ FOREIGN = [
 ]
 
 
+# One for each file that may be foreign.
+TRAINED_AGAIN = [each[:3] for each in (FOREIGN[0], FOREIGN[8], FOREIGN[12])]
+
+
 @pytest.mark.usefixtures("no_tensorboard")
 @pytest.mark.parametrize(("name", "steps", "value", "message"), FOREIGN)
 def test_foreign_result_is_refused_before_training_until_it_is_deleted(
@@ -221,6 +228,10 @@ def test_foreign_result_is_refused_before_training_until_it_is_deleted(
     (remedy,) = re.findall("[;:] delete (it|.*) and give the same command again", error)
     path = second / name if remedy == "it" else Path(remedy)
     path.unlink() if path.is_file() else shutil.rmtree(path)
+    for job in load_benchmark(str(begun / "tiny.yaml")).jobs(found):
+        job.check()
+    if (name, steps, value) not in TRAINED_AGAIN:
+        return
     monkeypatch.setattr(benchmarking, "run_jobs", run_in_this_process)
     assert main(words) == 0
     assert points_in(second) == before
@@ -545,8 +556,11 @@ def test_ablation_has_every_other_combination() -> None:
 @pytest.mark.usefixtures("no_tensorboard")
 def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
     """With exact endgames, though the player was trained on endgames."""
+    deck = tmp_path / "deck.yaml"
+    deck.write_text(yaml.safe_dump({"name": "2x3-h2", "suits": 2, "ranks": 3, "hand": 2}), "utf-8")
     path = written(
         tmp_path / "sampled.yaml",
+        rules=[str(deck)],
         decisions=64,
         eval_points=1,
         algorithms={"ppo": {"n_envs": 2, "hidden_sizes": [4], "batch_size": 2, "horizon": "hand"}},
@@ -761,6 +775,7 @@ def test_outside_network_is_trained_beside_published_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(benchmarking, "run_jobs", run_in_this_process)
     Path("mine.py").write_text(NETWORK, encoding="utf-8")
     algorithms = {"other": {"trainer": "mccfr"}, "ppo": {"n_envs": 64, "hidden_sizes": [8]}}
     path = written(
@@ -828,14 +843,14 @@ def test_results_say_what_they_were_given_beside_the_published() -> None:
     assert "Unlike the published" not in page([*same, *published], "", "", published)
     other = msgspec.structs.replace(given, critic="hidden cards", precision="mixed", ema="on")
     others = results_of("2x4-h2", "mine", [0.1], [0.2], given=other, budget=10)
-    others += results_of("2x5-h2", "mine", [0.1], [0.2], given=other, budget=10)
+    others += results_of("2x5-h3", "mine", [0.1], [0.2], given=other, budget=10)
     markdown = page([*others, *published], "", "", published)
     assert (
         "- `mine` had 10 decisions on `2x4-h2`, where published networks had 1,000 to 1,000.\n"
         "- `mine` has a critic that sees hidden cards; critics of published networks see own view"
         ".\n- `mine` was trained in mixed; published networks were in float32.\n"
         "- `mine` has its average of weights on; published networks have it off.\n"
-        "- `mine` was measured on `2x5-h2`, on which nothing is published.\n"
+        "- `mine` was measured on `2x5-h3`, on which nothing is published.\n"
     ) in markdown
     row = "| `mine` | hidden cards | relative ranks | mixed | on | both seats | a processor |"
     assert row in markdown

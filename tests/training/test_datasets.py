@@ -70,6 +70,7 @@ def test_rows_are_the_decisions_of_the_deals(
     rules: str, suit_order: str, extras: tuple[str, ...], tmp_path: Path
 ) -> None:
     agents = ["random", "threshold"]
+    threshold = load_agent("threshold", rules)
     generate_dataset(
         agents,
         tmp_path / "data",
@@ -92,7 +93,7 @@ def test_rows_are_the_decisions_of_the_deals(
             assert data["agent"][row] == (number + game.turn) % 2
             action = row_is_true(game, data, row, suit_order)
             if agents[data["agent"][row]] == "threshold":
-                assert action == load_agent("threshold", rules).act(game.view())
+                assert action == threshold.act(game.view())
             game.play(action)
             row += 1
         assert (data["payoff"][first:row] == np.array(game.payoffs)[data["seat"][first:row]]).all()

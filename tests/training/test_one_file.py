@@ -32,9 +32,11 @@ def test_settings_are_those_of_the_file() -> None:
     assert (settings.critic, settings.ema_decay, settings.gamma) == ("shared", 0, 1)
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_tensorboard", "few_checked_hands")
 def test_interrupted_comparison_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_file, "affordable_decisions", lambda *_: 256)
+    monkeypatch.setattr(one_file, "RULES", ("2x4-h2", "classic"))
     words = ["--folder", str(tmp_path), "--seconds", "0.05", "--hands", "4", "--games", "16"]
     one_file.main([*words, "--seeds", "1"])
     path = tmp_path / "results.jsonl"
@@ -50,4 +52,4 @@ def test_interrupted_comparison_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     assert [line["seed"] for line in lines[4:]] == [2] * 4
     mean = sum(line["exploitability"] for line in (lines[0], lines[4])) / 2
     text = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert f"| 2x5-h3 | exploitability | {mean:.4f} [" in text
+    assert f"| 2x4-h2 | exploitability | {mean:.4f} [" in text

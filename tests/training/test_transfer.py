@@ -47,7 +47,8 @@ def test_rank_correlation_is_spearmans() -> None:
     assert "| x on r | y on r | 3 | all equal |" in transfer.summary(equal)
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.thorough
+@pytest.mark.usefixtures("no_tensorboard", "few_checked_hands")
 def test_interrupted_comparison_goes_on_and_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
