@@ -20,6 +20,9 @@ from .dtypes import CHOOSE, FOLLOW, GAME, LEAD, OVER, SEATS, TOOK_BLIND, UNDECID
 from .play import Record, legal, new_match, play, row, set_up, stock_card
 from .rules import Match, Rules, load_rules
 
+_MOST_ENVS = 10_000_000
+"""Games side by side, of some hundred bytes each."""
+
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
 
@@ -59,6 +62,10 @@ def checked_count(value: object, name: str, most: int | None = None) -> int:
         limit = "" if most is None else f" to {most}"
         raise ValueError(f"{name} is {value!r}: it has to be a number from 1{limit}")
     return int(value)
+
+
+def checked_num_envs(num_envs: object) -> int:
+    return checked_count(num_envs, "num_envs", _MOST_ENVS)
 
 
 def checked_threads(threads: object) -> int:

@@ -26,7 +26,7 @@ from ..engine.batch.config import (
 )
 from ..engine.batch.results import StepResult
 from ..engine.batch.step import NO_EVENT
-from ..engine.checks import checked_count, checked_flag, checked_threads, own_array
+from ..engine.checks import checked_flag, checked_num_envs, checked_threads, own_array
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.observation.rule_features import rule_features
@@ -133,7 +133,7 @@ class SelfPlayEnv:
             )
             for rule_set in rule_sets
         ]
-        self.num_envs: int = checked_count(num_envs, "num_envs")
+        self.num_envs: int = checked_num_envs(num_envs)
         if not 0 < len(all_options) <= self.num_envs:
             raise ValueError(
                 f"num_envs is {num_envs}, and there are {len(all_options)} rule sets: every rule "

@@ -29,8 +29,8 @@ from ..engine.checks import (
     IllegalAction,
     action_array,
     checked_choice,
-    checked_count,
     checked_flag,
+    checked_num_envs,
     checked_seat,
     checked_threads,
     state_array,
@@ -113,7 +113,7 @@ class SingleAgentBatch:
         warm: bool = True,
     ) -> None:
         """`autoreset` is Gymnasium's: when the next episode begins."""
-        self.n = checked_count(n, "num_envs")
+        self.n = checked_num_envs(n)
         self.options = options
         self.batch = Batch(options, self.n, checked_threads(threads))
         checked_seat(seat, (0, 1, RANDOM_SEAT))

@@ -148,8 +148,11 @@ def test_illegal_opponent_is_named_and_reset_recovers() -> None:
 def test_options_that_do_not_fit_get_a_sentence() -> None:
     with pytest.raises(ValueError, match="seat is 2: it has to be 0, 1 or 'random'"):
         GermanWhistVectorEnv(seat=2)
-    with pytest.raises(ValueError, match="num_envs is 0"):
-        GermanWhistVectorEnv(0)
+    for count in (0, 2**70):
+        with pytest.raises(ValueError, match=f"num_envs is {count}: .* from 1 to 10000000"):
+            GermanWhistVectorEnv(count)
+        with pytest.raises(ValueError, match=f"num_envs is {count}: .* from 1 to 10000000"):
+            SelfPlayEnv(count)
     with pytest.raises(ValueError, match="render_mode is '3d'"):
         GermanWhistVectorEnv(2, render_mode="3d")
     for env in (GermanWhistEnv(), GermanWhistVectorEnv(2)):
