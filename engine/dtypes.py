@@ -81,8 +81,8 @@ GAME = _without_gaps(
         ("points", "i4", (SEATS,)),  # of the match so far
         ("hands", "u2"),  # hands of the match that are over
         ("hands_won", "u2", (SEATS,)),
-        # In dealing order: hands in turn, non-dealer first, then the stock; with an exchange
-        # hands in turn, first blind, non-dealer, second blind, dealer.
+        # In dealing order: a card to each hand in turn, non-dealer first, then the stock; with
+        # an exchange the hands are first blind, non-dealer, second blind, dealer.
         ("deal", "u1", (N_CARDS,)),
         ("led_cards", "u1", (MAX_TRICKS,)),
         ("followed_cards", "u1", (MAX_TRICKS,)),

@@ -230,7 +230,11 @@ class Game:
         self._begin(_NUMBERED)
 
     def deal_cards(self, deal: str | Iterable[int | str], dealer: int) -> None:
-        """Deal given cards, in dealing order: non-dealer first, then the stock from the top."""
+        """Deal given cards, in the order in which they are dealt.
+
+        One card goes to the non-dealer, one to the dealer, and so on in turn. After the hands, the
+        stock follows from the top.
+        """
         order = checked_deal(self.rules, deal)
         checked_seat(dealer, name="dealer")
         self.array["deal"][0, : len(order)] = order
@@ -399,9 +403,10 @@ class Game:
 
     @property
     def cards_dealt(self) -> list[Card]:
-        """The deal in dealing order, non-dealer first; cards left over come last.
+        """The cards in the order in which they were dealt; cards left over come last.
 
-        With an exchange there are four hands: first blind, non-dealer, second blind, dealer.
+        The hands get one card each in turn: non-dealer, dealer. With an exchange there are four
+        hands: first blind, non-dealer, second blind, dealer.
         """
         return [CARDS[card] for card in self.array["deal"][0, : len(self.rules.deck)].tolist()]
 

@@ -89,9 +89,10 @@ At the end `infos[agent]["result"]` is the result from that agent's point of vie
 ### Deals and states
 
 `reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
-the deals of `Game` and `SelfPlayEnv`. `reset(options={"deal": cards, "dealer": seat})` sets up a
-deal, the cards in dealing order, non-dealer first, then the stock from the top (with an exchange
-the four hands: first blind, non-dealer, second blind, dealer);
+the deals of `Game` and `SelfPlayEnv`. `reset(options={"deal": cards, "dealer": seat})` deals these
+cards in the order in which they are dealt: one card to the non-dealer, one to the dealer, and so
+on in turn, and then the stock from the top. (With an exchange there are four hands, which get one
+card each in turn: first blind, non-dealer, second blind, dealer.)
 `{"number": n}` picks a deal of the seed; other names are refused.
 `env.unwrapped.view(agent)` is the agent's `View`.
 
@@ -324,9 +325,9 @@ class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     def reset(self, seed: int | None = None, options: Mapping[str, object] | None = None) -> None:
         """Deal. With a seed its first deal, without one the next; `options` may set a deal.
 
-        `options={"deal": cards, "dealer": seat}` deals these cards in dealing
-        order, non-dealer first, then the stock from the top; `"number"` picks a deal
-        of the seed.
+        `options={"deal": cards, "dealer": seat}` deals these cards in the order in
+        which they are dealt: one card to the non-dealer, one to the dealer, and so on in turn, and
+        then the stock from the top. `"number"` picks a deal of the seed.
         """
         self._next_observation = None
         self._returns = [0.0, 0.0]
