@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -389,13 +390,13 @@ german-whist evaluate champion --against {searches} --hands {hands} --reduce-var
 --seed {seed} --key {key}
 ```
 
-Each search played {hands:,} hands on {machine}. The table has a row for each setting of a search.
+Each search played {hands:,} hands on {machine}. The number in a name is how much the search does.
 `champion` itself takes {own_ms:g} ms per move.
 
 {table}
 
 The rows of `ismcts` were measured separately. Their times are processor times on a busy machine,
-where `flat-mc:64` took {beside_ms:g} ms per move."""
+where `flat-mc:64` took {beside_ms:g} ms per move, more than in the table."""
 
 
 def page(found: Figures) -> str:
@@ -482,12 +483,19 @@ def _family_section(ladders: Figures) -> str:
     return FAMILY.format(seed=first["seed"], hands=first["hands"], table=table(rows))
 
 
+_SEARCH_AMOUNT = re.compile(r":\d+")
+"""How much a search does, in its name."""
+
+
 def _time_section(searches: Figures, machine: str) -> str:
     rows = [["search", "ms per move", "hands won, %"]]
+    names = dict.fromkeys([*searches["searches"], *searches["beside"]])
     for kind, points in searches["lines"].items():
         if kind != "champion":
-            for ms, wins, reach in points:
-                rows.append([f"`{kind}`", f"{ms:g}", f"{wins:.1f} ± {reach:.1f}"])
+            # Points are in order of time, as the names of a kind are in order of their amounts.
+            of_kind = [name for name in names if _SEARCH_AMOUNT.sub("", name) == kind]
+            for name, (ms, wins, reach) in zip(of_kind, points, strict=True):
+                rows.append([f"`{name}`", f"{ms:g}", f"{wins:.1f} ± {reach:.1f}"])
     return TIME.format(
         hands=searches["hands"],
         own_ms=searches["lines"]["champion"][0][0],
