@@ -122,7 +122,7 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
         Positive,
         doc(
             "Threshold β of NeuRD. A logit that is further than this from the "
-            "mean of the logits is not pushed further away."
+            "mean of the legal logits is not pushed further away."
         ),
     ] = 2.0
     neurd_clip: Annotated[

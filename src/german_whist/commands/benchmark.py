@@ -1,9 +1,10 @@
 # pyright: strict
 """Compare algorithms on several rule sets, with several seeds each.
 
-BENCHMARK is one of the benchmarks `small`, `full`, `exact`, `exact-large` and `exact-long`, or a
-YAML file. To continue an interrupted benchmark, give the same command again. Its folder holds all
-runs, and results.jsonl, which grows with each run.
+BENCHMARK is one of the benchmarks `small`, `full`, `exact`, `exact-large`, `exact-long`,
+`exact-hour`, `exact-ablation`, `exact-depth` and `exact-hand`, or a YAML file. To continue an
+interrupted benchmark, give the same command again. Its folder holds all runs, and results.jsonl,
+which grows with each run.
 
 To compare your own trainers and networks, name them after the benchmark as `file.py:Class` or
 `module:Class`. Only your classes are then trained, and the page shows them beside the package's
