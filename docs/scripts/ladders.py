@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -483,17 +482,13 @@ def _family_section(ladders: Figures) -> str:
     return FAMILY.format(seed=first["seed"], hands=first["hands"], table=table(rows))
 
 
-_SEARCH_AMOUNT = re.compile(r":\d+")
-"""How much a search does, in its name."""
-
-
 def _time_section(searches: Figures, machine: str) -> str:
     rows = [["search", "ms per move", "hands won, %"]]
     names = dict.fromkeys([*searches["searches"], *searches["beside"]])
     for kind, points in searches["lines"].items():
         if kind != "champion":
             # Points are in order of time, as the names of a kind are in order of their amounts.
-            of_kind = [name for name in names if _SEARCH_AMOUNT.sub("", name) == kind]
+            of_kind = [name for name in names if plots.search_kind(name) == kind]
             for name, (ms, wins, reach) in zip(of_kind, points, strict=True):
                 rows.append([f"`{name}`", f"{ms:g}", f"{wins:.1f} ± {reach:.1f}"])
     return TIME.format(

@@ -119,6 +119,11 @@ _SEARCH_BUDGET = re.compile(
 )
 
 
+def search_kind(name: str) -> str:
+    """The name of a search without its budget."""
+    return _SEARCH_BUDGET.sub(r"\1", name)
+
+
 def curves_by_move_time(result: Result) -> dict[str, Curve]:
     """Win rates against the first agent over milliseconds a move, a curve for each kind of agent.
 
@@ -130,7 +135,7 @@ def curves_by_move_time(result: Result) -> dict[str, Curve]:
     met = [pairing for pairing in pairings if pairing is not None]
     for opponent in (pairing.mirror() for pairing in met):
         if ms := ms_a_move([opponent]):
-            kind = _SEARCH_BUDGET.sub(r"\1", opponent.agent)
+            kind = search_kind(opponent.agent)
             points[kind].append((ms, opponent.win_rate))
     if max(map(len, points.values()), default=0) < 2:
         return {}
