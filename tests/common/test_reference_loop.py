@@ -25,5 +25,5 @@ def test_reference_loop_multiplies_random_matrices() -> None:
     assert reference_work(*matrices, np.uint64(SEED), rounds) == total
 
 
-def test_reference_loop_takes_a_measurable_time() -> None:
-    assert 0.001 < reference_seconds() < 10
+def test_reference_loop_is_timed_on_the_processor_clock() -> None:
+    assert reference_seconds() > 0

@@ -141,6 +141,20 @@ def test_another_card_is_tried_in_a_replay_and_played_on(user: User) -> None:
     expect(page.locator(".note")).to_have_count(0)
 
 
+def test_a_replay_that_is_left_does_not_take_its_address_back(user: User) -> None:
+    page, name = user.page, user.finished_hand(seed=5)
+    user.go(f"replay/{name}/1/3")
+    expect(page.locator(".replay-count")).to_contain_text("3 / ")
+    # The step comes after the new address is set and before the page hears of it.
+    page.evaluate("""() => {
+        location.hash = "#/replays";
+        const arrow = new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true });
+        document.body.dispatchEvent(arrow);
+    }""")
+    expect(page).to_have_url(re.compile("#/replays$"))
+    expect(page.locator(".replay-count")).to_have_count(0)
+
+
 def test_the_same_deal_is_played_from_the_other_seat(user: User) -> None:
     page = user.page
     user.show_score(name := user.finished_hand(seed=5))

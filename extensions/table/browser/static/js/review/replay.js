@@ -63,11 +63,11 @@ class ReplayPage {
     }
   }
 
-  /* The address always leads to the step that is shown. */
+  /* The address always leads to the step that is shown, unless another page was asked for meanwhile. */
   /** @param {number} step */
   note(step) {
     this.goOn.disabled = !this.view.replay.steps[step];
-    history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
+    if (`${location.hash}/`.startsWith(`${this.address}/`)) history.replaceState(null, "", step ? `${this.address}/${step}` : this.address);
   }
 
   /* The same hand with another card; what was tried after this decision belongs to the old line. */
