@@ -7,7 +7,6 @@ export interface TableRequest {
   match?: MatchRequest | null;
   seed?: number | null;
   number?: number;
-  name?: string;
   replayed_from?: SameDealRequest | null;
   memory?: boolean;
   lesson?: number;

@@ -18,8 +18,6 @@ from ..game.lessons import N_LESSONS, lesson_settings
 from ..game.opponents import Opponents, rules_named
 from ..game.session import HUMAN, SessionSettings, new_seed
 from ..game.store import Store
-from ..text.labels import YOU
-from ..text.words import plain_text
 from .finished_hands import FinishedHands
 from .live_tables import LiveTables
 from .messages import Refused
@@ -72,7 +70,6 @@ class TableRequest(Struct, forbid_unknown_fields=True):
     match: MatchRequest | None = None
     seed: Seed | None = None
     number: Seed = 0
-    name: str = ""
     replayed_from: SameDealRequest | None = None
     memory: bool = False
     lesson: Annotated[int, Meta(ge=0, le=N_LESSONS)] = 0
@@ -150,7 +147,6 @@ def table_settings(body: TableRequest, opponents: Opponents) -> SessionSettings:
         opponent=body.opponent,
         match=_match(body.match),
         seed=new_seed() if body.seed is None else body.seed,
-        name=plain_text(body.name) or YOU,
         number=body.number,
         seed_chosen=body.seed is not None,
         memory=body.memory and body.player == HUMAN,

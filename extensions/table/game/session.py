@@ -74,8 +74,6 @@ class SessionSettings:
     match: Match | None = None
     """None for a single hand."""
     seed: int = field(default_factory=new_seed)
-    name: str = YOU
-    """The person's name in records."""
     number: int = 0
     """The number of the first deal of the seed."""
     seed_chosen: bool = False
@@ -108,7 +106,7 @@ class SessionSettings:
 
     @property
     def names(self) -> tuple[str, str]:
-        return (self.player if self.watched else self.name), self.opponent
+        return (self.player if self.watched else YOU), self.opponent
 
 
 class SessionState(Struct):

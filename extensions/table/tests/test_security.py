@@ -60,7 +60,7 @@ def refused(status: int, answer: tuple[int, Any]) -> str:
         ({"match": {"kind": "best", "n": 4}}, "odd"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": "x"}, "seed is 'x'"),
-        ({"name": 4}, "name is 4"),
+        ({"opponent": 4}, "opponent is 4"),
         ({"oponent": "easy"}, "'oponent' is not known"),
         ({"x" * 9999: 1}, "the body: 'xxxx"),
     ],
