@@ -4,105 +4,127 @@
 |---|---|
 | Import | `from german_whist import german_whist_v0` |
 | Agents | `player_0`, `player_1` |
-| Actions | discrete, 52; 53 in rule sets with the hidden choice, 55 with an exchange |
-| Observations | `{"observation": int8 vector or rows, "action_mask": int8}` |
-| Parallel API | no |
-| Rewards | of one agent the negative of the other's |
+| Actions | `Discrete(52)`, one for each card; 53 in the rule set `draft`, 55 in `humbug` |
+| Observations | a dictionary: `observation` (int8 vector, or rows) and `action_mask` (int8) |
+| Rewards | what one agent gains, the other loses, except after an illegal action |
+| Parallel API | no, because the agents never move at the same time |
 
-Two players play tricks for the cards of a stock, then the tricks that count; the command
-`german-whist rules` explains the rules. An observation contains exactly what that agent may know.
-
-By default the environment is the whole hand, as people play it. To train, use the shorter problem
-`german_whist_v0.env(**german_whist.FOREPLAY_OPTIONS)`, which PettingZoo makes by the name
-`german_whist/german_whist_foreplay_v0`: the episode ends when the stock is empty, the exact value
-of the endgame decides the reward of +1 or -1, and the trump suit comes first.
+In the first stage of a hand, the *foreplay*, two players play tricks to win cards from a stock. In
+the second stage, the *endgame*, they play out their hands. `german-whist rules classic` prints the
+rules. Each agent observes exactly what its player may know.
 
 ```python
-env = german_whist_v0.env(rules="classic")
+env = german_whist_v0.env("classic")
 env.reset(seed=42)
 for agent in env.agent_iter():
     observation, reward, termination, truncation, info = env.last()
     if termination or truncation:
-        action = None
+        print(agent, reward)
+        env.step(None)
     else:
-        action = env.action_space(agent).sample(observation["action_mask"])
-    env.step(action)
+        env.step(int(observation["action_mask"].argmax()))  # the first legal card
 env.close()
 ```
+
+The loop prints `player_0 1.0` and `player_1 -1.0`.
+
+An episode is a whole hand, as people play it. To train an agent, use a shorter problem:
+`german_whist_v0.env(**german_whist.FOREPLAY_OPTIONS)`. An episode then ends when the stock is
+empty. The winner is the player who would win the hand if both played the endgame perfectly. This
+player gets +1, and the other gets -1. Trumps always come first in the observation. The same
+environment is `pettingzoo.make("aec", "german_whist/german_whist_foreplay_v0")`.
 
 ### Actions
 
 | action | meaning |
 |---|---|
-| 0 to 51 | play that card, or take it from the stock: `suit * 13 + rank`, clubs first, two lowest |
-| 52 | take the hidden card; only where the winner chooses between it and the upcard |
-| 53, 54 | keep the hand dealt, take the blind one; only where hands are exchanged (`humbug`) |
+| 0 to 51 | play this card, or take it from the stock. The number is `suit * 13 + rank`. Suits are \
+clubs, diamonds, hearts and spades, from 0 to 3. Ranks run from 0 for the two to 12 for the ace. |
+| 52 | take the hidden card of the stock instead of the upcard. Only rule sets in which the winner \
+of a trick may do so have this action (`draft`). |
+| 53, 54 | keep the dealt hand, or take the blind hand. Only rule sets in which hands are \
+exchanged have these actions (`humbug`). |
 
-A mask has 52 places, 53 with the hidden choice, 55 with an exchange.
+The mask has a 1 for each legal action. An agent that is not to move has no legal actions, so its
+mask has only zeros. After the end, both masks have only zeros.
 
-The winner of a trick leads the next, so an agent often moves twice in a row. A mask is
-zero for the agent that is not to move, and after the end. With `suit_order="trump-first"` actions
-and masks carry the suits as the observation shows them.
+The winner of a trick leads the next one, so the same agent often moves twice in a row. With
+`suit_order="trump-first"`, actions and masks number the suits in the same order as the observation.
 
 ### Observations
 
-`observation="vector"`, version [VERSION], one int8 vector with zeros and ones:
+With `observation="vector"`, version [VERSION], an observation is an int8 vector of zeros and ones:
 
 [SPEC_TABLE]
 
-`observation="text"`: a text for [language models](../guide/text.md), with the rules before an
-agent's first action. Actions are numbers, or answers in words; after `retries` answers that name no
-legal action the next one loses. `infos[agent]["refused"]` says why one was refused.
-
-Rule sets with an exchange append:
+In rule sets in which hands are exchanged, the vector has more places:
 
 [EXCHANGE_TABLE]
 
-`observation="history"`: the events that the player has seen, in order, one row `(kind, who, card,
-trick)` per event and zeros after the last:
+With `observation="history"`, an observation lists the events that the player has seen, in order.
+Each event is a row `(kind, who, card, trick)`. The rows after the last event are zeros:
 
 [HISTORY_TABLE]
 
+With `observation="text"`, an observation is a text for [language models](../guide/text.md). The
+text before an agent's first action begins with the rules. An action is then an answer in words, or
+a number as in the table above. If an answer names no legal action, `infos[agent]["refused"]` says
+why, and the same agent is asked again. When its `retries` are used up, such an answer loses the
+episode.
+
 ### Rewards and the end
 
-An episode ends for both agents at once, with `termination`; nothing is truncated. Rewards
-come when they are earned: with the trick, the hand, or the match.
+An episode ends for both agents at once: `termination` is true. `truncation` is true only after an
+illegal action.
 
-| `reward` | pays |
+| `reward` | what the agent gets | when |
+|---|---|---|
+| `points` (default) | what the rule set pays for the hand | after each hand |
+| `win` | +1 for winning, -1 for losing, 0 for a tie | after the hand, or after the match |
+| `margin` | its counting tricks minus those of the opponent | after each hand |
+| `tricks` | +1 for its own counting trick, -1 for one of the opponent | after each counting trick |
+
+In play low, where the fewest tricks win, `margin` and `tricks` have the opposite sign.
+
+If an agent plays an illegal action, `env()` ends the episode with PettingZoo's
+`TerminateIllegalWrapper`. The agent gets a penalty, so that its return is no better than the worst
+legal one. The other agent gets 0 for this step. `raw_env()` raises `IllegalAction` instead, and the
+game does not change. Both raise `IllegalAction` if the action is not a whole number in the table of
+actions.
+
+At the end, `infos[agent]["result"]` holds the result from the agent's point of view:
+
+| key | value |
 |---|---|
-| `points` (default) | what the rule set pays for the hand |
-| `win` | 1 for winning the hand, and with horizon `match` for winning the match |
-| `margin` | the difference of counting tricks |
-| `tricks` | 1 for every counting trick, as it is taken |
-
-In a low contract the signs of `win`, `margin` and `tricks` are such that fewer tricks are
-better.
-
-On an illegal action `env()` ends the episode against the agent by PettingZoo's
-`TerminateIllegalWrapper`: the penalty makes its return no better than the worst legal result,
-and the other agent gets 0 for that step; `truncation` is then set too. `raw_env()` raises
-`IllegalAction` and stays as it was. Actions of a wrong type or out of range raise in both.
-
-At the end `infos[agent]["result"]` is the result from that agent's point of view: `tricks` and
-`points`, its own and the opponent's, `won` (1, 0 or -1) and `deal`, the deal's number.
+| `tricks` | counting tricks of the agent, and of the opponent |
+| `points` | points in the match of the agent, and of the opponent; zeros outside of a match |
+| `won` | 1 if the agent won, -1 if it lost, 0 after a tie |
+| `deal` | number of the deal |
 
 ### Deals and states
 
-`reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
-the deals of `Game` and `SelfPlayEnv`. `reset(options={"deal": cards, "dealer": seat})` deals these
-cards in the order in which they are dealt: one card to the non-dealer, one to the dealer, and so
-on in turn, and then the stock from the top. (With an exchange there are four hands, which get one
-card each in turn: first blind, non-dealer, second blind, dealer.)
-`{"number": n}` picks a deal of the seed; other names are refused.
-`env.unwrapped.view(agent)` is the agent's `View`.
+| call | what is dealt |
+|---|---|
+| `reset(seed=s)` | deal 0 of the seed `s` |
+| `reset()` | the next deal of the seed |
+| `reset(options={"number": n})` | deal `n` of the seed |
+| `reset(options={"deal": cards, "dealer": seat})` | these cards |
 
-`state()`, of the space `state_space`, is the global state, with both hands and the stock. It is for
-training alone, such as a critic's: what plays by it knows hidden cards.
+The same seed gives the same deals in `Game` and in all environments. List `cards` in the order in
+which they are dealt: one card to the non-dealer, one to the dealer, and so on in turn, and then the
+stock from the top. In rule sets in which hands are exchanged, four hands get one card each in turn:
+the first blind hand, the non-dealer, the second blind hand, and the dealer.
+
+`env.unwrapped.view(agent)` returns a `View`, which holds what the agent's player knows.
+
+`state()` returns the global state: all cards, also the hidden ones, as a vector of the space
+`state_space`. Use it only in training, for example for a critic. A policy that reads the state
+plays with hidden cards in sight.
 
 ### Versions
 
-- v0: the first. It becomes v1 when the same seed and actions could give other observations,
-  rewards or deals.
+- v0 is the first version. If a change makes the same seed and actions give other observations,
+  rewards or deals, the environment becomes v1.
 """
 
 from __future__ import annotations
@@ -184,8 +206,8 @@ def env(
 ) -> Wrapped[raw_env]:
     """Make the PettingZoo AEC environment of two agents, `player_0` and `player_1`.
 
-    Returns the environment in PettingZoo's wrappers: an illegal action ends the episode as a loss.
-    `env.unwrapped` is the `raw_env` inside, which has the `view` of each agent and the `state`.
+    `env()` adds PettingZoo's wrappers to the environment: an illegal action loses the episode.
+    `env.unwrapped` is the `raw_env` inside, with the methods `view(agent)` and `state()`.
 
     ```python
     env = german_whist_v0.env("classic", reward="win", suit_order="trump-first", horizon="foreplay")
@@ -194,32 +216,40 @@ def env(
     env.step(int(observation["action_mask"].argmax()))
     ```
 
-    Those three options are `german_whist.FOREPLAY_OPTIONS`, which we train with.
+    `reward`, `suit_order` and `horizon` have the values of `german_whist.FOREPLAY_OPTIONS` here,
+    which we use to train agents.
 
     All options but the rules are given by name:
 
-    - `rules`: the rule set. A name such as `"classic"` (default) or `"draft"`, a `Rules`, a mapping
-      of its fields, or the path of a YAML file. `german-whist rules` explains the names.
-    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
-      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
-      counting tricks. `"tricks"`: at each counting trick, +1 to the player who takes it and -1 to
-      the other (the reverse in play low, where fewer tricks win).
-    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
-      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+    - `rules`: the rule set. Give a name such as `"classic"` (default) or `"draft"`, a `Rules`, a
+      mapping of its fields, or the path of a YAML file. The command `german-whist rules` lists the
+      names.
+    - `reward`: what an episode pays. `"points"` (default): what the rule set pays for each hand.
+      `"win"`: +1 for winning the hand and -1 for losing it. With `horizon="match"`, it is the match
+      that counts. `"margin"`: the player's counting tricks minus the opponent's, after each hand.
+      `"tricks"`: +1 for each counting trick that the player takes, and -1 for each one that the
+      opponent takes. In play low, where the fewest tricks win, `"margin"` and `"tricks"` have the
+      opposite sign.
+    - `suit_order`: how observations, actions and masks number the suits. `"raw"` (default): clubs,
+      diamonds, hearts, spades. `"trump-first"`: trumps come first, and the player's own cards
+      decide the order of the other suits. Positions that differ only in their suits then look the
+      same.
     - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
-      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
-      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
-    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
-      `"history"`: a row for each event, for recurrent networks. `"text"`: words, for language
-      models.
-    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
-      `None` (default): 25 points.
-    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
-      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
-    - `render_view`: whose hand a picture shows. `"mover"` (default): that of the agent to move. `0`
-      or `1`: that seat's. `"open"`: both.
-    - `retries`: how many answers in words that name no legal action are refused, before the next
-      one loses. With `observation="text"`; `None` (default): 2.
+      stock is empty; the reward then includes what the rest of the hand pays if both players play
+      it perfectly. `"match"`: after a match of several hands. `"auto"`: `"foreplay"` in rule sets
+      whose endgames can be solved exactly, and `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
+      one row per event that the player has seen, for recurrent networks. `"text"`: a text, for
+      language models.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
+      `Match`. `None` (default): 25 points.
+    - `render_mode`: what `render()` makes. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image as an array. `"svg"`: a drawing as SVG.
+    - `render_view`: whose hand a picture shows. `"mover"` (default): the hand of the agent to move.
+      `0` or `1`: the hand of the player in this seat. `"open"`: both hands.
+    - `retries`: how often a player may answer again after an answer that names no legal action,
+      with `observation="text"` only. When no retry is left, such an answer loses the episode.
+      `None` (default): 2 retries for each decision.
     """
     raw = raw_env(
         rules,

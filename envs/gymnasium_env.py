@@ -76,77 +76,92 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
     | property | value |
     |---|---|
     | Make | `gymnasium.make("german_whist/GermanWhist-v0", opponent="threshold")` |
-    | Actions | `Discrete(52)`, as of `german_whist_v0`; more where a rule set has more |
-    | Observations | int8 vector of zeros and ones, or rows of a history; with the mask as a dict |
-    | Rewards | the sum since the learner's last action |
-    | Ends | `terminated` after the hand, the foreplay, or the match; nothing is truncated |
+    | Actions | as in `german_whist_v0`: `Discrete(52)`, more in `draft` and `humbug` |
+    | Observations | int8 vector of zeros and ones, or as `observation` says |
+    | Rewards | all that the learner gained since its last action |
+    | Ends | `terminated` after the hand, the foreplay or the match; `truncated` is never true |
 
-    The opponent moves within `step` and `reset`, until the learner is to move.
+    `reset` and `step` also play the moves of the opponent, until it is the learner's turn again.
 
-    `german_whist/GermanWhistForeplay-v0` is the same environment with the options to train with,
-    `german_whist.FOREPLAY_OPTIONS`: the episode ends when the stock is empty, the exact value of
-    the endgame decides the reward of +1 or -1, and the trump suit comes first.
+    `german_whist/GermanWhistForeplay-v0` is the environment to train with. It has the options
+    `german_whist.FOREPLAY_OPTIONS`: an episode ends when the stock is empty. The reward is +1 if
+    the learner would win the hand with perfect play of both players in the endgame, and -1 if not.
+    Trumps always come first in the observation.
 
     ### Options
 
     All options but the rules are given by name:
 
-    - `rules`: the rule set. A name such as `"classic"` (default) or `"draft"`, a `Rules`, a mapping
-      of its fields, or the path of a YAML file. `german-whist rules` explains the names.
-    - `opponent`: who plays the other seat. `"random"` (default) or another agent by name, an
+    - `rules`: the rule set. Give a name such as `"classic"` (default) or `"draft"`, a `Rules`, a
+      mapping of its fields, or the path of a YAML file. The command `german-whist rules` lists the
+      names.
+    - `opponent`: who plays the other seat. `"random"` (default), the name of another agent, an
       `Agent` or its class, a function `f(views, rng) -> actions`, a model of Stable-Baselines3, or
-      an `OpponentPool` of these. `opponent` is also a property that you can set at any time.
-    - `seat`: the seat of the learner. `"random"` (default): drawn with each deal. `0` or `1`:
-      fixed.
-    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
-      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
-      counting tricks. `"tricks"`: at each counting trick, +1 to the player who takes it and -1 to
-      the other (the reverse in play low, where fewer tricks win).
-    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
-      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+      an `OpponentPool`, which draws an opponent for each episode. You can also set the property
+      `opponent` at any time.
+    - `seat`: the learner's seat. `"random"` (default): drawn for each episode. `0` or `1`: always
+      this seat.
+    - `reward`: what an episode pays. `"points"` (default): what the rule set pays for each hand.
+      `"win"`: +1 for winning the hand and -1 for losing it. With `horizon="match"`, it is the match
+      that counts. `"margin"`: the player's counting tricks minus the opponent's, after each hand.
+      `"tricks"`: +1 for each counting trick that the player takes, and -1 for each one that the
+      opponent takes. In play low, where the fewest tricks win, `"margin"` and `"tricks"` have the
+      opposite sign.
+    - `suit_order`: how observations, actions and masks number the suits. `"raw"` (default): clubs,
+      diamonds, hearts, spades. `"trump-first"`: trumps come first, and the player's own cards
+      decide the order of the other suits. Positions that differ only in their suits then look the
+      same.
     - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
-      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
-      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
-    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
-      `"history"`: a row for each event, for recurrent networks. `"text"`: words, for language
-      models.
-    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
-      `None` (default): 25 points.
-    - `mask_in_observation`: `False` (default): an observation is an array. `True`: it is a
-      dictionary `{"observation": ..., "action_mask": ...}`.
-    - `illegal`: what an illegal action does. `"lose"` (default): it ends the episode with the worst
-      return. `"raise"`: it raises `IllegalAction`.
-    - `with_state`: `False` (default); `True`: infos hold the global state, with both hands and the
-      stock, for the training of critics.
-    - `costs`: what `info` says about the cost of each action of yours. `None` (default): nothing.
-      `"exact"`: the cost where it is known. A search such as `"flat-mc:500,voids"`: estimates too.
-    - `retries`: how many answers in words that name no legal action are refused, before the next
-      one loses. With `observation="text"`; `None` (default): 2.
-    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
-      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
-    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: both.
+      stock is empty; the reward then includes what the rest of the hand pays if both players play
+      it perfectly. `"match"`: after a match of several hands. `"auto"`: `"foreplay"` in rule sets
+      whose endgames can be solved exactly, and `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
+      one row per event that the player has seen, for recurrent networks. `"text"`: a text, for
+      language models.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
+      `Match`. `None` (default): 25 points.
+    - `mask_in_observation`: `False` (default): an observation is an array. `True`: an observation
+      is a dictionary `{"observation": ..., "action_mask": ...}`.
+    - `illegal`: what an illegal action does. `"lose"` (default): the episode ends, and its return
+      is no better than the worst legal one. `"raise"`: the action raises `IllegalAction`, and the
+      game does not change.
+    - `with_state`: whether infos hold the global state, which shows all hidden cards. `False`
+      (default): no. `True`: yes, for example to train a critic.
+    - `costs`: whether `info` says what each action of yours cost, that is, how much less it gains
+      than the best action. `None` (default): no. `"exact"`: yes, where the cost can be computed. A
+      search such as `"flat-mc:500,voids"`: yes, and the search estimates the cost elsewhere.
+    - `retries`: how often a player may answer again after an answer that names no legal action,
+      with `observation="text"` only. When no retry is left, such an answer loses the episode.
+      `None` (default): 2 retries for each decision.
+    - `render_mode`: what `render()` makes. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image as an array. `"svg"`: a drawing as SVG.
+    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's hand. `"open"`:
+      both hands.
 
     ### Info
 
     | key | when | value |
     |---|---|---|
-    | `action_mask` | always | int8, 1 for each legal action; zeros after the end |
+    | `action_mask` | always | int8: 1 for each legal action; only zeros after the end |
     | `seat` | always | the learner's seat in this episode |
     | `opponent` | with a pool | index of the episode's opponent in `pool.names` |
-    | `state` | with `with_state` | the global state, int8, for training alone |
-    | `cost`, `cost_source` | after a step, with `costs` | \
-[what the action cost](../guide/text.md#scores), and how that is known |
-    | `refused` | an answer in words was refused | the sentence that says why |
-    | `result` | last step | `tricks`, `points`: own, the other's; `won`: 1, 0, -1; `deal` |
+    | `state` | with `with_state` | the global state, int8; use it only in training |
+    | `cost` | after an action, with `costs` | \
+[what the action cost](../guide/text.md#scores); NaN if the cost is unknown |
+    | `cost_source` | after an action, with `costs` | \
+how the cost is known: `exact`, `equilibrium`, `estimated` or `unknown` |
+    | `refused` | after a refused answer in words | the sentence that says why |
+    | `result` | at the last step | a dictionary: `tricks` and `points` of the learner and of the \
+opponent, `won` (1, 0 or -1), and the number of the `deal` |
 
-    With `observation="text"`, or as `german_whist/GermanWhistText-v0`, observations are texts and
-    actions are answers in words, [as language models give them](../guide/text.md); numbers count
-    too.
+    With `observation="text"`, observations are texts, and an action is an
+    [answer in words](../guide/text.md) or a number. `german_whist/GermanWhistText-v0` has this
+    option set.
 
-    An illegal action ends the episode as a loss, by a reward that brings the return to the worst
-    of an episode or below; the first of a process warns. With `illegal="raise"`, for learners that
-    read the mask, it raises `IllegalAction` with a sentence, and nothing changes. A number that is
-    no action at all always raises.
+    By default, an illegal action ends the episode. The last reward then makes the return no better
+    than the worst legal one. The first illegal action of a program also prints a warning. If your
+    code reads the mask, choose `illegal="raise"`: an illegal action then raises `IllegalAction`,
+    and the game does not change. A number outside of the action space always raises an error.
     """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class
@@ -312,56 +327,66 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
 
 
 class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array, Array]):
-    """Many games against an agent, stepped at once over one batch.
+    """Many games against an agent, which are stepped together.
 
     | property | value |
     |---|---|
-    | Make | `gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096)`, or with \
-`GermanWhistForeplay-v0` |
-    | Actions, observations, rewards | those of `GermanWhistEnv`, a row for each game |
+    | Make | `gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096)` |
+    | Make it for training | `gymnasium.make_vec("german_whist/GermanWhistForeplay-v0", 4096)` |
+    | Actions, observations, rewards | as in `GermanWhistEnv`, with a row for each game |
 
     ### Options
 
     All options but the number of games and the rules are given by name:
 
-    - `num_envs`: the number of games (1).
-    - `rules`: the rule set. A name such as `"classic"` (default) or `"draft"`, a `Rules`, a mapping
-      of its fields, or the path of a YAML file. `german-whist rules` explains the names.
-    - `copy`: `True` (default): every step makes fresh arrays. `False`: every step writes into the
-      same arrays, so copy what you keep.
-    - `threads`: the number of threads (1) that play parts of the games in parallel. It changes no
-      result.
+    - `num_envs`: the number of games (default 1).
+    - `rules`: the rule set. Give a name such as `"classic"` (default) or `"draft"`, a `Rules`, a
+      mapping of its fields, or the path of a YAML file. The command `german-whist rules` lists the
+      names.
+    - `copy`: `True` (default): every step returns new arrays. `False`: every step overwrites the
+      same arrays, so copy what you want to keep.
+    - `threads`: the number of threads (default 1) that step the games. It does not change the
+      results.
     - `autoreset_mode`: when the next episode of a game begins. `"SameStep"` (default): in the step
-      that ends the last one, which returns the new observation. `"NextStep"`: in the next step,
-      whatever its action. `"Disabled"`: by `reset(options={"reset_mask": terminations})`.
-      Gymnasium's `AutoresetMode` has the same values.
-    - `opponent`: who plays the other seat. `"random"` (default) or another agent by name, an
+      that ends the last episode, so this step returns the first observation of the next one.
+      `"NextStep"`: in the step after it, which ignores the action for this game. `"Disabled"`: when
+      you call `reset(options={"reset_mask": terminations})`. You can also give a member of
+      Gymnasium's `AutoresetMode`.
+    - `opponent`: who plays the other seat. `"random"` (default), the name of another agent, an
       `Agent` or its class, a function `f(views, rng) -> actions`, a model of Stable-Baselines3, or
-      an `OpponentPool` of these. `opponent` is also a property that you can set at any time.
-    - `seat`: the seat of the learner. `"random"` (default): drawn with each deal. `0` or `1`:
-      fixed.
-    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
-      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
-      counting tricks. `"tricks"`: at each counting trick, +1 to the player who takes it and -1 to
-      the other (the reverse in play low, where fewer tricks win).
-    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
-      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+      an `OpponentPool`, which draws an opponent for each episode. You can also set the property
+      `opponent` at any time.
+    - `seat`: the learner's seat. `"random"` (default): drawn for each episode. `0` or `1`: always
+      this seat.
+    - `reward`: what an episode pays. `"points"` (default): what the rule set pays for each hand.
+      `"win"`: +1 for winning the hand and -1 for losing it. With `horizon="match"`, it is the match
+      that counts. `"margin"`: the player's counting tricks minus the opponent's, after each hand.
+      `"tricks"`: +1 for each counting trick that the player takes, and -1 for each one that the
+      opponent takes. In play low, where the fewest tricks win, `"margin"` and `"tricks"` have the
+      opposite sign.
+    - `suit_order`: how observations, actions and masks number the suits. `"raw"` (default): clubs,
+      diamonds, hearts, spades. `"trump-first"`: trumps come first, and the player's own cards
+      decide the order of the other suits. Positions that differ only in their suits then look the
+      same.
     - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
-      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
-      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
-    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
-      `"history"`: a row for each event, for recurrent networks.
-    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
-      `None` (default): 25 points.
-    - `mask_in_observation`: `False` (default): an observation is an array. `True`: it is a
-      dictionary `{"observation": ..., "action_mask": ...}`.
-    - `illegal`: what an illegal action does. `"lose"` (default): it ends the episode with the worst
-      return. `"raise"`: it raises `IllegalAction`.
-    - `with_state`: `False` (default); `True`: infos hold the global state, with both hands and the
-      stock, for the training of critics.
-    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
-      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
-    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: both.
+      stock is empty; the reward then includes what the rest of the hand pays if both players play
+      it perfectly. `"match"`: after a match of several hands. `"auto"`: `"foreplay"` in rule sets
+      whose endgames can be solved exactly, and `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
+      one row per event that the player has seen, for recurrent networks.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
+      `Match`. `None` (default): 25 points.
+    - `mask_in_observation`: `False` (default): an observation is an array. `True`: an observation
+      is a dictionary `{"observation": ..., "action_mask": ...}`.
+    - `illegal`: what an illegal action does. `"lose"` (default): the episode ends, and its return
+      is no better than the worst legal one. `"raise"`: the action raises `IllegalAction`, and the
+      game does not change.
+    - `with_state`: whether infos hold the global state, which shows all hidden cards. `False`
+      (default): no. `True`: yes, for example to train a critic.
+    - `render_mode`: what `render()` makes. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image as an array. `"svg"`: a drawing as SVG.
+    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's hand. `"open"`:
+      both hands.
 
     ### Info
 
@@ -371,8 +396,12 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
     | `seat` | always | the learner's seat in each game |
     | `opponent` | with a pool | index of each game's opponent in `pool.names` |
     | `state` | with `with_state` | the global state, int8, a row for each game |
-    | `final_obs`, `final_info` | `SameStep`, a game ended | its last observation and info |
-    | `result` | a game ended | a row for each game, `_tricks` and so on say in which |
+    | `result` | when a game ended | the results of the games, as a dictionary of arrays |
+    | `final_obs`, `final_info` | when a game ended, with `SameStep` | the last observation and \
+info of the episode. `result` is then in `final_info`. |
+
+    As in all vectors of Gymnasium, each key has a second array with a `_` before its name, such as
+    `_result`. This second array is true for the games that have a value.
     """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class

@@ -36,33 +36,38 @@ def _draw_members(probabilities: np.ndarray, stream: np.ndarray, drawn: np.ndarr
 
 
 class OpponentPool:
-    """Policies of which one is drawn as the opponent of each episode.
+    """A pool of policies, which draws the opponent of each episode.
 
     ```python
     pool = OpponentPool(["threshold", "runs/quick-1"], sampling="pfsp")
     envs = gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096, opponent=pool)
-    pool.add(model)  # in the middle of a training; it plays from the next episodes on
+    pool.add(model)  # during the training: the model plays from the next episodes on
     pool.results()["threshold"]["win_rate"]
     ```
 
-    A policy is an agent by name, a checkpoint, an ONNX file (`onnx:PATH`), an `Agent` or its class,
-    a function `f(views, rng) -> actions`, or a model of Stable-Baselines3, whose policy is copied
-    and sampled. One pool may serve several environments of its rules.
+    A policy is the name of an agent, a checkpoint, an ONNX file (`onnx:PATH`), an `Agent` or its
+    class, a function `f(views, rng) -> actions`, or a model of Stable-Baselines3. The pool copies
+    the policy of a model, so later training does not change the copy. The copy draws its actions
+    from the probabilities of the policy. Several environments can share a pool if they play the
+    rules of the pool.
 
     ### Options
 
-    - `policies`: a list, or a mapping of names to policies (empty). These policies stay for good.
-    - `rules`: the rule set of the environments (`"classic"`).
-    - `match`: the length of their matches. `None` (default): they play single hands.
-    - `sampling`: how opponents are drawn. `"uniform"` (default): all are equally likely.
-      `"latest"`: always the policy that was added last. `"pfsp"`: with a probability proportional
-      to `(1 - p)**2`, where `p` is the win rate of the learner against that policy. Recent results
-      count most; a policy without results counts as 0.5.
-    - `size`: the largest number of policies added later. When it is exceeded, a random one of them
-      leaves, but never the newest. `None` (default): all stay.
-    - `seed`: the seed (0) of the pool's own random stream.
+    - `policies`: the first policies: a list, or a mapping of names to policies (default: none).
+      These policies always stay in the pool.
+    - `rules`: the rule set that the environments play (default `"classic"`).
+    - `match`: the length of their matches: a number of points or a `Match`. `None` (default): the
+      environments play single hands.
+    - `sampling`: how the pool draws the opponent of an episode. `"uniform"` (default): all policies
+      are equally likely. `"latest"`: always the policy that was added last. `"pfsp"`: prioritized
+      fictitious self-play. A policy's probability is then proportional to `(1 - p)**2`, where `p`
+      is the learner's recent win rate against it, or 0.5 without results.
+    - `size`: how many of the policies that you add later can stay in the pool. When there are more,
+      a random one leaves, but never the newest. `None` (default): all stay.
+    - `seed`: the seed of the pool's random draws (default 0).
 
-    `info["opponent"]` is an index into `names`, where every policy stays that ever joined.
+    `info["opponent"]` is an index into the list `pool.names`. The list keeps every policy that ever
+    joined the pool, so an index always means the same policy.
     """
 
     def __init__(

@@ -45,66 +45,81 @@ _ATTRIBUTES = ("render_mode", "rules", "options", "opponent", "action_masks", "s
 
 
 class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
-    """`n_envs` games against an agent, as Stable-Baselines3 steps them.
+    """Many games against an agent, as a vector of Stable-Baselines3.
 
     ```python
     env = GermanWhistVecEnv(256, "classic", opponent="threshold", **FOREPLAY_OPTIONS)
     model = MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=1024).learn(1_000_000)
     ```
 
-    `german_whist.FOREPLAY_OPTIONS` are the options to train with, and may be left out. Actions,
-    observations and rewards are those of `GermanWhistEnv`. When a game ends, the same step begins
-    its next episode.
+    `german_whist.FOREPLAY_OPTIONS` selects the problem to train on. Without these options, the
+    environment plays whole hands.
+
+    Actions, observations and rewards are those of `GermanWhistEnv`. When a game ends, the same step
+    starts its next episode.
 
     ### Options
 
     All options but the number of games and the rules are given by name:
 
-    - `n_envs`: the number of games (256).
-    - `rules`: the rule set. A name such as `"classic"` (default) or `"draft"`, a `Rules`, a mapping
-      of its fields, or the path of a YAML file. `german-whist rules` explains the names.
-    - `threads`: the number of threads (1) that play parts of the games in parallel. It changes no
-      result.
-    - `opponent`: who plays the other seat. `"random"` (default) or another agent by name, an
+    - `n_envs`: the number of games (default 256).
+    - `rules`: the rule set. Give a name such as `"classic"` (default) or `"draft"`, a `Rules`, a
+      mapping of its fields, or the path of a YAML file. The command `german-whist rules` lists the
+      names.
+    - `threads`: the number of threads (default 1) that step the games. It does not change the
+      results.
+    - `opponent`: who plays the other seat. `"random"` (default), the name of another agent, an
       `Agent` or its class, a function `f(views, rng) -> actions`, a model of Stable-Baselines3, or
-      an `OpponentPool` of these. `opponent` is also a property that you can set at any time.
-    - `seat`: the seat of the learner. `"random"` (default): drawn with each deal. `0` or `1`:
-      fixed.
-    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
-      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
-      counting tricks. `"tricks"`: at each counting trick, +1 to the player who takes it and -1 to
-      the other (the reverse in play low, where fewer tricks win).
-    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
-      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+      an `OpponentPool`, which draws an opponent for each episode. You can also set the property
+      `opponent` at any time.
+    - `seat`: the learner's seat. `"random"` (default): drawn for each episode. `0` or `1`: always
+      this seat.
+    - `reward`: what an episode pays. `"points"` (default): what the rule set pays for each hand.
+      `"win"`: +1 for winning the hand and -1 for losing it. With `horizon="match"`, it is the match
+      that counts. `"margin"`: the player's counting tricks minus the opponent's, after each hand.
+      `"tricks"`: +1 for each counting trick that the player takes, and -1 for each one that the
+      opponent takes. In play low, where the fewest tricks win, `"margin"` and `"tricks"` have the
+      opposite sign.
+    - `suit_order`: how observations, actions and masks number the suits. `"raw"` (default): clubs,
+      diamonds, hearts, spades. `"trump-first"`: trumps come first, and the player's own cards
+      decide the order of the other suits. Positions that differ only in their suits then look the
+      same.
     - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
-      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
-      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
-    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
-      `"history"`: a row for each event, for recurrent networks.
-    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
-      `None` (default): 25 points.
-    - `mask_in_observation`: `False` (default): an observation is an array. `True`: it is a
-      dictionary `{"observation": ..., "action_mask": ...}`.
-    - `illegal`: what an illegal action does. `"lose"` (default): it ends the episode with the worst
-      return. `"raise"`: it raises `IllegalAction`.
-    - `with_state`: `False` (default); `True`: infos hold the global state, with both hands and the
-      stock, for the training of critics.
-    - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
-      `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
-    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: both.
+      stock is empty; the reward then includes what the rest of the hand pays if both players play
+      it perfectly. `"match"`: after a match of several hands. `"auto"`: `"foreplay"` in rule sets
+      whose endgames can be solved exactly, and `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
+      one row per event that the player has seen, for recurrent networks.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
+      `Match`. `None` (default): 25 points.
+    - `mask_in_observation`: `False` (default): an observation is an array. `True`: an observation
+      is a dictionary `{"observation": ..., "action_mask": ...}`.
+    - `illegal`: what an illegal action does. `"lose"` (default): the episode ends, and its return
+      is no better than the worst legal one. `"raise"`: the action raises `IllegalAction`, and the
+      game does not change.
+    - `with_state`: whether infos hold the global state, which shows all hidden cards. `False`
+      (default): no. `True`: yes, for example to train a critic.
+    - `render_mode`: what `render()` makes. `None` (default): nothing. `"human"`: a window.
+      `"ansi"`: a text. `"rgb_array"`: an image as an array. `"svg"`: a drawing as SVG.
+    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's hand. `"open"`:
+      both hands.
 
     ### Infos
 
+    Each game has its own `info`:
+
     | key | when | value |
     |---|---|---|
-    | `episode` | a game ended | `r`, `l`, `t` of `Monitor`: no `VecMonitor` is needed |
-    | `terminal_observation` | a game ended | its last observation |
-    | `TimeLimit.truncated` | a game ended | False |
-    | `result` | a game ended | as of `GermanWhistEnv` |
-    | `opponent` | a game ended, with a pool | index of its opponent in `pool.names` |
-    | `state` | with `with_state`, in `reset_infos` too | the global state, for training alone |
+    | `episode` | when the game ended | the return `r`, length `l` and time `t` that SB3's \
+`Monitor` would add, so you need no `VecMonitor` |
+    | `terminal_observation` | when the game ended | the last observation of the episode |
+    | `TimeLimit.truncated` | when the game ended | always False |
+    | `result` | when the game ended | the same dictionary as in `GermanWhistEnv` |
+    | `opponent` | when the game ended, with a pool | index of the opponent in `pool.names` |
+    | `state` | with `with_state`; `reset_infos` has it too | the global state; use it only in \
+training |
 
-    `env_method("action_masks")`, and `get_action_masks(env)` of sb3-contrib, give the masks.
+    To get the masks, call `env_method("action_masks")`, or `get_action_masks(env)` of sb3-contrib.
     """
 
     @checked_keywords(**OF_SINGLE_ENVIRONMENTS)

@@ -39,32 +39,37 @@ from .spaces import observation_box, state_box, warm_up_states
 
 
 class SelfPlayEnv:
-    """`n` games in which one or two learners play both seats.
+    """Many games in which your code plays both seats.
 
     ```python
     env = SelfPlayEnv(1024, "classic", **FOREPLAY_OPTIONS)
     step = env.reset(seed=1)
-    step = env.step(step.masks.argmax(axis=1))
+    step = env.step(step.masks.argmax(axis=1))  # the first legal card in each game
     ```
 
-    `german_whist.FOREPLAY_OPTIONS` are the options to train with, and may be left out.
+    `german_whist.FOREPLAY_OPTIONS` selects the problem to train on. Without these options, the
+    environment plays whole hands.
 
-    `reset`, `observe` and `step` return a `StepResult` of arrays with one row per game; there is
-    no `info`:
+    `reset`, `observe` and `step` return a `StepResult`. Its fields are arrays with a row for each
+    game, and there is no `info`:
 
     | field | value |
     |---|---|
-    | `observations` | int8, from the seat to move |
-    | `masks` | int8, 1 for each legal action |
-    | `seats` | the seat to move |
-    | `rewards` | float32, `(n, 2)`: each seat's reward of the step |
-    | `ended` | whether the step ended an episode; the observation is then of the next one |
+    | `observations` | int8: what the player to move sees |
+    | `masks` | int8: 1 for each action that this player may choose |
+    | `seats` | the seat of this player |
+    | `rewards` | float32 of shape `(n, 2)`: what each seat gained in this step |
+    | `ended` | whether this step ended an episode. The observation is then the first one of the \
+next episode. |
 
-    `step(actions, indices)` plays in the games of `indices` alone. `hand_over` marks games whose
-    hand ended with the last step, which in a match is not always the episode.
+    - `step(actions, indices)` steps only the games in `indices`.
+    - `hand_over` is true for each game whose hand ended with the last step. In a match, a hand can
+      end before the episode does.
 
-    Of a list of rule sets each gets an equal share of the games. `rule_features`, a row for each
-    game, identify its rule set; actions, masks and flat observations are padded to the widest one.
+    You can train one network on several rule sets. If you give a list, each rule set gets an equal
+    share of the games. `rule_features` has a row for each game that describes its rule set to the
+    network. Observations and masks have the size of the largest rule set, and the smaller ones are
+    padded with zeros.
 
     ```python
     env = SelfPlayEnv(1024, ["classic", "all-tricks"])
@@ -76,32 +81,39 @@ class SelfPlayEnv:
 
     All options but the number of games and the rules are given by name:
 
-    - `num_envs`: the number of games (1024).
-    - `rules`: the rule set, or a list of rule sets. A name such as `"classic"` (default) or
-      `"draft"`, a `Rules`, a mapping of its fields, or the path of a YAML file.
-      `german-whist rules` explains the names.
-    - `copy`: `True` (default): every step makes fresh arrays. `False`: every step writes into the
-      same arrays, so copy what you keep.
-    - `threads`: the number of threads (1) that play parts of the games in parallel. It changes no
-      result.
-    - `device`: where games and arrays live. `"cpu"` (default). `"cuda"`: on a GPU, where each game
-      has a thread. Actions are arrays there, a step does not wait for them, and `batch.check()`
-      reports illegal ones.
-    - `with_state`: `False` (default); `True`: `states` holds the global state of each game, with
-      both hands and the stock, for the training of critics. The rule sets need states of one size.
-    - `reward`: what an episode pays. `"points"` (default): the payoff of the rule set. `"win"`: +1
-      for winning the hand, or the match, and -1 for losing it. `"margin"`: the difference of
-      counting tricks. `"tricks"`: at each counting trick, +1 to the player who takes it and -1 to
-      the other (the reverse in play low, where fewer tricks win).
-    - `suit_order`: the suits in observations, actions and masks. `"raw"` (default): the real suits.
-      `"trump-first"`: trumps come first, so that equivalent suits look alike.
+    - `num_envs`: the number of games (default 1024).
+    - `rules`: the rule set, or a list of rule sets. Give a rule set as a name such as `"classic"`
+      (default) or `"draft"`, a `Rules`, a mapping of its fields, or the path of a YAML file. The
+      command `german-whist rules` lists the names.
+    - `copy`: `True` (default): every step returns new arrays. `False`: every step overwrites the
+      same arrays, so copy what you want to keep.
+    - `threads`: the number of threads (default 1) that step the games. It does not change the
+      results.
+    - `device`: where the games and the arrays are. `"cpu"` (default): in memory. `"cuda"`: on an
+      NVIDIA GPU, with a thread for each game. A step then returns before the GPU has finished it.
+      An illegal action is replaced by a legal one, and the next call of `env.batch.check()` raises
+      the error.
+    - `with_state`: whether `states` holds the global state of each game, which shows all hidden
+      cards. `False` (default): no. `True`: yes, for example to train a critic. If you give several
+      rule sets, their states must have the same size.
+    - `reward`: what an episode pays. `"points"` (default): what the rule set pays for each hand.
+      `"win"`: +1 for winning the hand and -1 for losing it. With `horizon="match"`, it is the match
+      that counts. `"margin"`: the player's counting tricks minus the opponent's, after each hand.
+      `"tricks"`: +1 for each counting trick that the player takes, and -1 for each one that the
+      opponent takes. In play low, where the fewest tricks win, `"margin"` and `"tricks"` have the
+      opposite sign.
+    - `suit_order`: how observations, actions and masks number the suits. `"raw"` (default): clubs,
+      diamonds, hearts, spades. `"trump-first"`: trumps come first, and the player's own cards
+      decide the order of the other suits. Positions that differ only in their suits then look the
+      same.
     - `horizon`: when an episode ends. `"hand"` (default): after the hand. `"foreplay"`: when the
-      stock is empty, and the exact value of the endgame is paid. `"match"`: after a match of hands.
-      `"auto"`: `"foreplay"` in rule sets with exact endgames, `"hand"` in the others.
-    - `observation`: the form of observations. `"vector"` (default): int8 of zeros and ones.
-      `"history"`: a row for each event, for recurrent networks.
-    - `match`: the length of a match, with `horizon="match"`. A number of points, or a `Match`.
-      `None` (default): 25 points.
+      stock is empty; the reward then includes what the rest of the hand pays if both players play
+      it perfectly. `"match"`: after a match of several hands. `"auto"`: `"foreplay"` in rule sets
+      whose endgames can be solved exactly, and `"hand"` in the others.
+    - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
+      one row per event that the player has seen, for recurrent networks.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
+      `Match`. `None` (default): 25 points.
     """
 
     @checked_keywords()

@@ -23,9 +23,11 @@ import reference
 import result_tables
 from msgspec import NODEFAULT, inspect, structs
 
+from german_whist import FOREPLAY_OPTIONS
 from german_whist.cli import COMMANDS, parser_of
 from german_whist.common.markup import markdown_table
 from german_whist.common.settings import CheckedSettings, format_value, list_settings
+from german_whist.engine.batch.config import options_from
 from german_whist.engine.describe import Chapter, chapters
 from german_whist.engine.observation.history import (
     HISTORY_ABOUT,
@@ -51,6 +53,7 @@ from german_whist.evaluation.config import LadderConfig
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.experiments.benchmark import Benchmark
 from german_whist.training.experiments.search_space import Range, Sweep
+from german_whist.training.rollout.input_features import inputs_of
 from german_whist.training.settings import Settings
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -119,18 +122,97 @@ FILES: dict[str, type[CheckedSettings]] = {
 }
 
 
+# Text of the page of environments.
+ENVIRONMENTS_OPENING = """\
+# Environments: reference
+
+With this page you can look up every option, observation, reward and `info` key of the environments.
+To learn how to use them, read [Environments](../guide/envs.md) first, and then
+[Vectors, self-play and Stable-Baselines3](../guide/vectors.md).
+
+| environment | what it steps |
+|---|---|
+| [`german_whist_v0`](#pettingzoo-german_whist_v0) (PettingZoo) | one game; you choose the actions \
+of both players |
+| [`GermanWhist-v0`](#gymnasium-germanwhist-v0) (Gymnasium) | one game against an agent |
+| [`gymnasium.make_vec`](#the-gymnasium-vector) | many games against an agent |
+| [`SelfPlayEnv`](#self-play) | many games; you choose the actions of both players |
+| [`GermanWhistVecEnv`](#stable-baselines3) (Stable-Baselines3) | many games against an agent |
+
+The classes are in `german_whist.envs`. An [`OpponentPool`](#opponent-pool) can draw the agent that
+you play against.
+
+The page uses these words:
+
+- A hand of German Whist has two stages. In the *foreplay*, each trick wins a card of the stock. In
+  the *endgame*, the stock is empty, and the players play out their hands.
+- *Counting tricks* are the tricks that decide the hand. In `classic`, they are those of the
+  endgame.
+- The *learner* is the player whose actions you choose. The *opponent* is the agent in the other
+  seat."""
+SHARED_OPTIONS = """\
+## Shared options
+
+These options mean the same in every environment that has them. The section of an environment says
+which ones it has. You give all options by name, except for the rules and the number of games.
+
+To train an agent, give `**german_whist.FOREPLAY_OPTIONS` to any environment. They are
+`reward="win"`, `suit_order="trump-first"` and `horizon="foreplay"`."""
+
+
 def _environments_page() -> str:
-    parts = [
-        "# Environments, reference",
-        "This page lists the options, observations, rewards and infos of every environment. "
-        "[The guide](../guide/envs.md) shows how to use the environments.",
-        MADE,
-    ]
-    for title, documented in ENVIRONMENTS.items():
-        parts += [f"## {title}", getdoc(documented) or ""]
-        if documented is german_whist_v0:
-            parts += ["### Options of `env` and `raw_env`", getdoc(german_whist_v0.env) or ""]
+    texts = {title: getdoc(documented) or "" for title, documented in ENVIRONMENTS.items()}
+    pettingzoo = next(iter(texts))
+    texts[pettingzoo] = _without_tables(texts[pettingzoo])
+    options = f"### Options of `env` and `raw_env`\n\n{getdoc(german_whist_v0.env) or ''}"
+    texts[pettingzoo] += f"\n\n{options}"
+    uses = Counter(item for text in texts.values() for item in _options(text).items())
+    # Of an option with several descriptions, the most frequent one is shared.
+    frequent = {name: text for (name, text), count in reversed(uses.most_common()) if count > 1}
+    shared = {name: frequent[name] for name, _ in uses if name in frequent}
+    parts = [ENVIRONMENTS_OPENING, MADE, SHARED_OPTIONS, "\n".join(shared.values())]
+    for title, text in texts.items():
+        parts += [f"## {title}", _with_own_options(text, shared)]
     return "\n\n".join(parts) + "\n"
+
+
+_OPTION_ITEM = re.compile(r"^- `(\w+)`: .+(?:\n  .+)*", re.MULTILINE)
+_OPTION_LIST = re.compile(r"All options but .+ by name:\n\n((?:- .+\n(?:  .+\n)*)+)", re.MULTILINE)
+
+
+def _options(text: str) -> dict[str, str]:
+    return {match[1]: match[0] for match in _OPTION_ITEM.finditer(text)}
+
+
+def _with_own_options(text: str, shared: dict[str, str]) -> str:
+    """A description in which a link takes the place of the options that others have too."""
+
+    def replace_list(match: re.Match[str]) -> str:
+        options = _options(match[1])
+        own = [about for name, about in options.items() if shared.get(name) != about]
+        others = [f"`{name}`" for name, about in options.items() if shared.get(name) == about]
+        listed = f"{', '.join(others[:-1])} and {others[-1]}"
+        sentence = f"This environment has the [shared options](#shared-options) {listed}."
+        if not own:
+            return f"{sentence}\n"
+        lead = "Its other option is" if len(own) == 1 else "Its other options are"
+        return "\n".join([f"{sentence} {lead}:\n", *own, ""])
+
+    return _OPTION_LIST.sub(replace_list, f"{text}\n").rstrip("\n")
+
+
+def _without_tables(text: str) -> str:
+    """The description of the PettingZoo environment, with links in place of the index tables."""
+    for table, link in (
+        (OBSERVATION_SPEC.table(), "[all places](observation.md#the-vector)"),
+        (EXCHANGE_SPEC.table(OBSERVATION_SPEC.size), "[these places](observation.md#the-vector)"),
+        (HISTORY_ABOUT, "[the columns](observation.md#the-history)"),
+    ):
+        start, found, end = text.partition(f":\n\n{table}")
+        if not found:
+            raise ValueError(f"the description lacks the table of {link}")
+        text = f"{start} ({link}).{end}"
+    return text
 
 
 def _observation_page() -> str:
@@ -138,26 +220,49 @@ def _observation_page() -> str:
     return f"""\
 # Observations
 
-This page describes the arrays that agents and networks read: the observation as a vector, the
-features of a rule set, the history of a hand, and the global state. All values are int8. You can
-look up a group by its name: `OBSERVATION_SPEC.slice("own_hand")` is the slice of the group in the
-vector.
+With this page you can find out what each number of an observation means. It describes four arrays:
+
+| array | who reads it |
+|---|---|
+| [the vector](#the-vector) | agents and networks, by default |
+| [the features of a rule set](#the-rules) | networks that play several rule sets |
+| [the history](#the-history) | recurrent networks, with `observation="history"` |
+| [the global state](#the-global-state) | critics, during training only |
+
+All values are int8. Each array except the history is divided into groups of places, and you can
+look up a group by its name:
+
+```python
+from german_whist import OBSERVATION_SPEC, german_whist_v0
+
+env = german_whist_v0.env()
+env.reset(seed=1)
+agent = env.agent_selection
+observation = env.observe(agent)["observation"]
+print(observation[OBSERVATION_SPEC.slice("own_hand")].nonzero()[0])
+print(env.unwrapped.view(agent))
+```
+
+```text
+{_EXAMPLE}
+```
 
 A group of 52 places has one place per card. The number of a card is suit × 13 + rank. The suits
-are clubs, diamonds, hearts and spades, from 0 to 3, and the ranks run from two (0) to ace (12). A
-row such as `tricks_{{me,opponent}}` stands for one group per player: the description is that of
-the first group, and the other groups hold the same for the other players.
+are clubs, diamonds, hearts and spades, from 0 to 3, and the ranks run from two (0) to ace (12). So
+place 0 is the two of clubs, and place 51 is the ace of spades.
+
+The version of an array changes when its places change their meaning. Checkpoints store the version
+of the vector that they read, and the package refuses to load a checkpoint with another version.
 
 {MADE}
 
 ## The vector
 
-The vector has {OBSERVATION_SPEC.size} places in every rule set, and {extra} more in rule sets with
-an exchange. It is version {OBSERVATION_VERSION} of the observation.
+The vector has {OBSERVATION_SPEC.size} places in every rule set, and {extra} more in rule sets in
+which players exchange hands. It is version {OBSERVATION_VERSION}.
 
-With the suit order `raw`, suits keep their real order. With `trump-first`, trumps come first, and
-the order of the other suits depends on the player's own cards. Actions and the action mask use the
-same order as the observation.
+A name such as `tricks_{{me,opponent}}` stands for two groups, `tricks_me` and `tricks_opponent`.
+The row describes the first group. The second group says the same of the opponent.
 
 {_spec_table(OBSERVATION_SPEC)}
 
@@ -166,11 +271,27 @@ Only rule sets with an exchange (`humbug`) have the groups below. Their vector h
 
 {_spec_table(EXCHANGE_SPEC, OBSERVATION_SPEC.size)}
 
+### The order of suits
+
+The option `suit_order` decides which suit comes first in a group of cards:
+
+- `raw`: clubs, diamonds, hearts, spades.
+- `trump-first`: trumps come first. The other suits are sorted by the player's hand. The suit with
+  the highest card comes first. If the highest cards of two suits have the same rank, the next cards
+  decide, and so on. If two suits are alike in the hand, the cards that the player has played decide
+  in the same way, and then the other groups.
+
+Actions and the action mask use the same order as the observation.
+
+### What a network reads
+
+{_inputs_text()}
+
 ## The rules
 
-`german_whist.engine.rule_features(rules)` describes a rule set with {RULE_SPEC.size} features. A
-network that plays several rule sets gets some of these features as additional input, so that it
-knows which game it plays.
+`german_whist.engine.rule_features(rules)` describes a rule set with {RULE_SPEC.size} features.
+If you train one network on several rule sets, it also gets the features in which these rule sets
+differ. So it knows which game it plays.
 
 {_spec_table(RULE_SPEC)}
 
@@ -178,21 +299,21 @@ knows which game it plays.
 
 The history lists every event that the player has seen, in order. Each event is a row of four
 numbers. In `classic` there are {history_rows(named_rules()["classic"])} rows, and unused rows at
-the end are zero. It is version {HISTORY_VERSION} of the history.
-
-With the suit order `trump-first`, suits keep one order during the whole hand. Trumps come first.
-The other suits follow in an order that depends on the cards dealt to the player. Suits that were
-dealt alike come in the order in which they first appear later.
+the end are zero. It is version {HISTORY_VERSION}.
 
 {HISTORY_ABOUT}
+
+With `suit_order="trump-first"`, the order of the suits does not change during a hand. Trumps come
+first, and the other suits are sorted by the cards dealt to the player, as in the vector. If two
+suits are alike in these cards, the suit that appears first in the play comes first.
 
 ## The global state
 
 The global state holds all cards, hidden ones too. Use it only for training, for example as the
 input of a critic ([guide](../guide/vectors.md#the-global-state)). It has
-{STATE_SPEC.size} places of 0 or 1 and is
-version {STATE_SPEC.version}. The groups before `played_at` describe the position. The groups from
-`played_at` on describe how the hand came to this position.
+{STATE_SPEC.size} places of 0 or 1 and is version {STATE_SPEC.version}.
+The groups before `played_at` describe the position. The groups from `played_at` on describe how the
+hand came to this position.
 
 {_spec_table(STATE_SPEC)}
 
@@ -201,6 +322,36 @@ Only rule sets with an exchange (`humbug`) have the groups below. Their state ha
 
 {_spec_table(EXCHANGE_STATE_SPEC, STATE_SPEC.size)}
 """
+
+
+_EXAMPLE = """\
+[ 9 13 15 17 19 20 25 37 42 43 44 45 49]
+View(seat 0, lead, hand JC 2D 4D 6D 8D 9D AD KH 5S 6S 7S TS QS, upcard 3C)"""
+
+
+def _inputs_text() -> str:
+    """Which places of the vector the networks of trainers read, with the default settings."""
+    inputs = inputs_of(options_from("classic", **FOREPLAY_OPTIONS), relative_ranks=True)
+    rows: list[list[str]] = []
+    start = 0
+    for group in OBSERVATION_SPEC.groups:
+        size = int(((inputs >= group.start) & (inputs < group.start + group.size)).sum())
+        if size:
+            span = f"{start}–{start + size - 1}" if size > 1 else str(start)
+            rows.append(
+                [span, f"`{group.name}`" + ("" if size == group.size else f" (only {size})")]
+            )
+            start += size
+    return f"""\
+Our trainers give a network only the places that can vary in the trained rule set, in the order of
+the table. In `classic` with the default settings, these are {len(inputs)} of the
+{OBSERVATION_SPEC.size} places:
+
+{markdown_table(["input of the network", "group, from its first place on"], rows)}
+
+The setting `card_ranks` is `relative` by default. The network then sees other ranks in `own_hand`,
+`upcards`, `led`, `opponent_known` and `unseen`: the ranks are counted among the cards that are
+still in play. For example, the highest card of a suit that is still in play has the ace's place."""
 
 
 def _spec_table(spec: ObservationSpec, start: int = 0) -> str:

@@ -31,13 +31,14 @@ HISTORY_COLUMNS = 4
 HISTORY_ABOUT = """\
 | column | name | values |
 |---|---|---|
-| 0 | kind | what happened: 1 start of the hand, 2 a card was dealt, 3 turned up, 4 led, 5 played \
-second, 6 drawn, 7 the score of the match; 0 in unused rows |
-| 1 | who | whose event it is: 1 the player's, 2 the opponent's, 0 nobody's; in the start row, who \
-dealt |
-| 2 | card | card id from 0 to 51; 52 is a card that the player did not see, 53 is no card. A \
-score row has points here, at most 127. During an exchange, a drawn 53 is a hand that was kept, \
-and a drawn 52 is the blind hand that the opponent took |
+| 0 | kind | what happened: 1 the hand starts, 2 a card is dealt, 3 a card is turned up, 4 a card \
+is led, 5 a card is played second, 6 a card is drawn, 7 the score of the match. Unused rows have \
+0. |
+| 1 | who | who did it: 1 the player, 2 the opponent, 0 nobody. In the row of the start, who \
+dealt. |
+| 2 | card | the card from 0 to 51, 52 for a card that the player did not see, or 53 for no card. \
+A row of the score has the points here, at most 127. In an exchange, kind 6 with 53 means that the \
+hand was kept, and kind 6 with 52 means that the opponent took the blind hand. |
 | 3 | trick | number of the trick that the event belongs to, from 0 |"""
 
 

@@ -19,24 +19,52 @@ RULE_SPEC = ObservationSpec(
     1,
     [
         ("suits", 4, "number of suits, as that many ones from the first place on"),
-        ("ranks", 13, "number of ranks, in the same way"),
-        ("hand", MAX_TRICKS, "number of cards in a hand, in the same way"),
-        ("stock", MAX_TRICKS, "number of tricks played for the stock, in the same way"),
+        ("ranks", 13, "number of ranks, as that many ones"),
+        ("hand", MAX_TRICKS, "number of cards in a hand, as that many ones"),
+        ("stock", MAX_TRICKS, "number of tricks played for the stock, as that many ones"),
         ("set_aside", 1, "1 if some cards stay out of play and are never seen"),
-        ("trumps", 1, "1 if the first card turned up makes trumps"),
-        ("contract", len(CONTRACTS), f"which player wins, one-hot: {', '.join(CONTRACTS)}"),
+        (
+            "trumps",
+            1,
+            "1 if the first card that is turned up decides trumps, 0 if there are no trumps",
+        ),
+        (
+            "contract",
+            len(CONTRACTS),
+            "one-hot: the most tricks win (high), the fewest tricks win (low), or the color of the "
+            "first upcard decides which (colour)",
+        ),
         ("counts_all", 1, "1 if all tricks count, also those for the stock"),
-        ("pay", len(PAYS), f"what a hand pays, one-hot: {', '.join(PAYS)}"),
-        ("book", MAX_TRICKS, "number of tricks that pay nothing with `over_book`, in the same way"),
+        (
+            "pay",
+            len(PAYS),
+            "what a win pays, one-hot: one point (win), the difference of tricks (margin), or the "
+            "tricks above the book (over_book)",
+        ),
+        (
+            "book",
+            MAX_TRICKS,
+            "the book with over_book: the number of tricks that pay nothing, as that many ones",
+        ),
         (
             "slam_pay",
             _PAY_BITS,
-            "points for all counting tricks (a slam), as a binary number with the lowest bit first",
+            "points for taking all counting tricks (a slam), as a binary number with the lowest "
+            "bit first; zero without such a bonus",
         ),
         ("two_faced", 1, "1 if two cards of the stock lie face up together"),
-        ("faced", len(FACED), f"when stock cards lie face up, one-hot: {', '.join(FACED)}"),
+        (
+            "faced",
+            len(FACED),
+            "when stock cards lie face up, one-hot: at every trick, from the second trick on, "
+            "never",
+        ),
         ("choice", 1, "1 if the winner of a trick chooses which stock card to take"),
-        ("race", MAX_TRICKS, "number of tricks that ends the hand in a race, in the same way"),
+        (
+            "race",
+            MAX_TRICKS,
+            "number of tricks that ends a race, as that many ones; zeros without a race",
+        ),
         ("exchange", 1, "1 if players may exchange their hand for a blind one"),
     ],
 )

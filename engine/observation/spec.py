@@ -122,9 +122,9 @@ _GROUPS = [
     (
         "opponent_void",
         _N_VOID_PLACES,
-        "for each suit, one-hot: the number of unseen cards that the opponent has drawn since it "
-        f"last failed to follow the suit, from 0 to {_MAX_DRAWS} or more; all zero if it never "
-        "failed to follow the suit",
+        f"{_MAX_DRAWS + 1} places for each suit. If the opponent always followed the suit, all of "
+        "them are zero. Otherwise one is set: the number of cards that the opponent has drawn "
+        f"face down since it last failed to follow the suit ({_MAX_DRAWS} also stands for more)",
         BY_RULES,
     ),
     # `draws_left` says it.
@@ -161,8 +161,8 @@ _GROUPS = [
     (
         "match_needs_me",
         _POINT_BITS,
-        "points that the player still needs to win the match (hands, in a best-of), as a "
-        "binary number with the lowest bit first, at most 127",
+        "points that the player still needs to win the match, or hands in a best-of match: a "
+        "binary number of at most 127 with the lowest bit first",
         BY_RULES,
     ),
     ("match_needs_opponent", _POINT_BITS, "the same for the opponent", BY_RULES),
@@ -179,8 +179,8 @@ EXCHANGE_SPEC = ObservationSpec(
         (
             "exchanged_me",
             2,
-            "one-hot: the player kept the dealt hand, took a blind hand; all "
-            "zero before the decision",
+            "one-hot: the player kept the dealt hand, or took the blind hand; zeros before the "
+            "decision",
             BY_RULES,
         ),
         ("exchanged_opponent", 2, "the same for the opponent", BY_RULES),
@@ -189,7 +189,7 @@ EXCHANGE_SPEC = ObservationSpec(
             "laid_away",
             N_CARDS,
             "cards that the player knows to be out of play: the hand that the player put "
-            "aside, and the turned card if the dealer put it aside",
+            "aside, and the turned card if it was in the hand that the dealer put aside",
             BY_RULES,
         ),
     ],
