@@ -30,6 +30,7 @@ from german_whist.training.experiments.benchmark_report import (
 from german_whist.training.experiments.benchmark_statistics import estimate_text, pairs_table
 from german_whist.training.experiments.search_space import load_sweep
 from german_whist.training.given import OWN_VIEW
+from german_whist.training.presets import settings_from
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "configs" / "benchmark" / "published.jsonl"
@@ -57,8 +58,10 @@ DEPTH_ALGORITHMS = ("ppo-tuned", "mmd-tuned")
 """Algorithms that were measured on decks of two and of three tricks for the stock."""
 _LEAST_SEEDS = 3
 """Runs that an interval needs."""
-_CREATE_TRIAL = 4
-"""Operation of Optuna's journal."""
+_CREATE_TRIAL, _SET_PARAMETER, _END_TRIAL = 4, 5, 6
+"""Operations of Optuna's journal."""
+_ROUNDING = 0.02
+"""Relative difference between a trial's number and the rounded one in a benchmark's file."""
 
 Runs = dict[tuple[str, str], list[Result]]
 """Runs of all seeds by algorithm and rule set."""
@@ -71,6 +74,7 @@ def tables() -> dict[str, str]:
     return {
         "published-results": published_results(published, decks),
         "published-given": published_given(published),
+        "published-tuning": published_tuning(published),
         "published-spread": published_spread(published, decks),
         "published-pairs": published_pairs(published, decks),
         "ablation": ablation(published, others, decks),
@@ -222,6 +226,60 @@ def tuning_hours(algorithm: str) -> str:
     lines = read_lines(TUNING / f"{name}.journal")
     trials = sum(line["op_code"] == _CREATE_TRIAL for line in lines)
     return hours(trials * load_sweep(TUNING / f"{name}.yaml").trial_seconds)
+
+
+def published_tuning(runs: Runs) -> str:
+    """The search that the settings of each tuned algorithm are from, and which trial they are."""
+    rows: list[list[str]] = []
+    for algorithm in algorithms_of(runs):
+        if (name := TUNED_BY.get(algorithm)) is None:
+            continue
+        trials = trials_of(TUNING / f"{name}.journal")
+        settings = settings_from(runs[algorithm, TIMED_DECK][0].settings)
+        agree = [_agree(trial, settings) for _, trial in trials]
+        used = agree.index(True) if any(agree) else None
+        in_search = {**load_sweep(TUNING / f"{name}.yaml").settings, **trials[used or 0][1]}
+        given = settings_from(in_search).given
+        value = "not a trial" if used is None else f"{rounded(trials[used][0])} (number {used + 1})"
+        rows.append(
+            [
+                f"`{algorithm}`",
+                f"`{name}.yaml`",
+                f"{len(trials)}",
+                *(given.critic, given.precision, given.ema),
+                rounded(trials[0][0]),
+                "the best trial" if used == 0 else value,
+            ]
+        )
+    header = ["algorithm", "search", "trials", "critic sees", "precision", "EMA"]
+    return markdown_table([*header, "best trial", "settings in use"], rows, right=(2, 6))
+
+
+def trials_of(journal: Path) -> list[tuple[float, dict[str, Any]]]:
+    """Exploitability and settings of each finished trial, best first."""
+    settings: list[dict[str, Any]] = []
+    values: dict[int, float] = {}
+    for line in read_lines(journal):
+        if line["op_code"] == _CREATE_TRIAL:
+            settings.append({})
+        elif line["op_code"] == _SET_PARAMETER:
+            value = line["param_value_internal"]
+            if choices := json.loads(line["distribution"])["attributes"].get("choices"):
+                value = json.loads(choices[int(value)])
+            settings[line["trial_id"]][line["param_name"]] = value
+        elif line["op_code"] == _END_TRIAL and line["values"]:
+            # The sweep maximizes.
+            values[line["trial_id"]] = -line["values"][0]
+    return [(values[number], settings[number]) for number in sorted(values, key=values.__getitem__)]
+
+
+def _agree(trial: dict[str, Any], settings: Any) -> bool:
+    """Whether settings are those of a trial, but for what the table of what was given names."""
+    return all(
+        math.isclose(getattr(settings, name), value, rel_tol=_ROUNDING)
+        for name, value in trial.items()
+        if name not in ("ema_decay", "kl_coef")
+    )
 
 
 def hours(seconds: float) -> str:
