@@ -295,107 +295,144 @@ def estimate_text(estimate: dict[str, float], factor: float, form: str) -> str:
 ABOUT = """\
 # The ladder
 
-A ladder lets every agent play every other one, and rates all of them by Elo. This page has the
-ladder of every rule set, and the results of `champion`. You can read three things from it: how much
-a better policy wins, how far search helps, and which opponents are hard enough for your agent.
+This page shows how strong the agents are. On a *ladder*, every agent plays every other agent,
+and all of them are rated by Elo. Use the page to choose opponents that are hard enough for your
+agent, and to see how much a better policy or a longer search wins. A small ladder takes some
+seconds:
 
-Every deal is played twice with the seats exchanged. All agents but `random` let the exact solver
-play the endgame, because both hands are known then. If both agents do so, the endgame is not
-played, and its exact value is used. `humbug` and the races have no such endgames.
+```
+german-whist ladder random threshold counting --hands 200
+```
 
-Elo ratings are fitted by maximum likelihood (Bradley–Terry), and a tie counts as half a win. The
-rating of `threshold` is set to 1000. Intervals are 95 % intervals over deals.
+[Evaluate an agent](../guide/evaluate.md#rate-many-agents-on-a-ladder) explains what this
+command prints. The [list of agents](../develop/agents.md) says how each agent plays.
 
-`make ladder` plays everything again. It takes some hours of one core. The file
-`docs/results/ladder.json` has the results of every pairing, and the keys of all rule sets."""
+All results on this page were played in the same way:
+
+- Every deal is played twice, with the seats exchanged. A tie counts as half a win.
+- When the stock is empty, a player can work out the opponent's cards. From there on, the exact
+  solver plays for all agents except `random`. If it plays for both agents, the hand is not
+  played to its end, because the value of the endgame is known.
+- In `humbug` and in the races (`race-7`, `race-9`), the solver does not know the value of an
+  endgame. Their hands are played to the end.
+- Elo ratings are fitted by maximum likelihood (Bradley–Terry). The rating of `threshold` is set
+  to 1000.
+- Intervals are 95 % intervals over deals.
+- `--seed` determines the deals, and `--key` all other random numbers. With both, you get the
+  same result again.
+
+`make ladder` plays everything again, which takes some hours of one core. The file
+`docs/results/ladder.json` has the result of every pairing, and the keys."""
 
 CLASSIC = """\
 ## classic
+
+This is the ladder of the rule set `classic`:
+
+{ratings}
+
+- *wins* is the mean win rate against all other agents.
+- *upcards* is the number of tricks that an agent wins in the foreplay of a hand. The foreplay
+  is the part of the hand with the stock.
+- *ending* says how good the cards are that an agent collects in the foreplay. It is the number
+  of tricks by which the agent wins the endgame if both players play it perfectly.
+
+{circle}
+
+`random` is the only agent that plays its own endgames. It loses {thrown:.2f} tricks per hand
+there, compared with perfect play.
+
+This command repeats the ladder. It plays {hands:,} hands, which took {minutes:.0f} minutes on
+one core:
 
 ```
 german-whist ladder --config ladder --key {key}
 ```
 
-The ladder has {hands:,} hands and took {minutes:.0f} minutes on one core. The seed of its deals is
-{seed}.
-
-{ratings}
-
-- *wins* is the mean win rate against all other agents.
-- *upcards* is the number of tricks that an agent wins in the foreplay of a hand.
-- *ending* is the margin of the endgame if both players play it perfectly. It shows how good the
-  cards are that an agent collects in the foreplay.
-
-In the endgame, `random` loses {thrown:.2f} tricks per hand against perfect play.
-
-{circle}
-
 The ladder was played on this machine: {machine}.
 
 ### Information-set search
 
-`ismcts` is information-set Monte Carlo tree search with a single observer. Here it makes 1,000
-iterations per move. It plays against all agents of the ladder, whose ratings stay as they are:
+`ismcts` is information-set Monte Carlo tree search with a single observer, a standard search
+for games with hidden cards. Here it makes 1,000 iterations per move. In the first row the exact
+solver plays the endgame. In the second row, `ismcts` plays the endgame too, as is usual in the
+literature:
+
+{beside}
+
+*lost* is the number of tricks that the agent loses per endgame, compared with perfect play.
+Times are processor times on {beside_machine}, while it was busy with other work.
+
+`ismcts` was not part of the ladder. It played against all of its agents, whose ratings were
+kept:
 
 ```
 german-whist evaluate AGENT --against ... --hands {beside_hands} --seed {seed} --key {key}
 ```
 
-{beside}
-
-In the first row the exact solver plays the endgame. In the second row the search plays the endgame
-too, as usual in the literature. *lost* is the number of tricks that the agent loses per endgame
-against perfect play. Times per move are processor times, measured on {beside_machine} while it was
-busy."""
+With the exact solver in the endgame, `ismcts:1000` is about as strong as `flat-mc:64`, which
+samples deals and plays out each card. Without the solver, `ismcts:1000` is clearly weaker."""
 
 CHAMPION = """\
 ## The champion in every rule set
 
-The table has the hands that `champion` wins, in percent, and its points per hand. A tie counts as
-half a win. Every cell comes from {hands:,} hands:
+The table shows how `champion` does in each [rule set](../reference/rules.md) against two
+opponents: the rule of thumb `counting`, and the search `flat-mc:64`. The columns with an
+opponent have the hands that `champion` wins, in percent. *points* is what it wins per hand:
+
+{table}
+
+Every cell comes from {hands:,} hands of this command:
 
 ```
 german-whist evaluate champion --against AGENT --rules NAME --hands {hands} --seed {seed} \
 --key {key}
-```
-
-{table}"""
+```"""
 
 FAMILY = """\
 ## Elo in the other rule sets
 
-```
-german-whist ladder --config family --rules NAME
-```
-
-Each rule set has {hands:,} hands with the seed {seed}. To repeat a ladder exactly, add its `--key`.
-The rating of `threshold` is 1000 in every rule set.
+The table has a small ladder of five agents for each of the other rule sets. The rating of
+`threshold` is 1000 in every one of them:
 
 {table}
 
-Some agents make the same choices and therefore have the same rating. In races these are
-`threshold`, `upcard-value` and `counting`. In `humbug` they are `threshold` and `counting`."""
+In some rule sets, agents make the same choices, so they have the same rating. In the races
+`threshold`, `upcard-value` and `counting` agree. In `humbug`, `threshold` and `counting` agree.
+
+Each ladder has {hands:,} hands with the seed {seed}. This command plays a ladder again. To
+repeat it exactly, add `--key` with the key of the rule set in `docs/results/ladder.json`:
+
+```
+german-whist ladder --config family --rules NAME
+```"""
 
 
 TIME = """\
 ## Strength against time per move
 
-The chart shows how often a search beats `champion`, and how long the search thinks about a move.
+How much stronger does a search get if it thinks longer? Each search played {hands:,} hands
+against `champion`, on {machine}. The table has the time that the search needs per move, and the
+hands that the search wins:
+
+{table}
 
 ![Hands that searches win against the champion, over their time per move](../pictures/time.svg)
+
+- `champion` itself takes {own_ms:g} ms per move.
+- The number in a name says how much the search does. For `flat-mc` and `thinker` it is the
+  number of sampled deals per move, and for `ismcts` the number of iterations.
+- With `ahead=1`, `thinker` looks one trick further ahead.
+- `flat-mc` and `ismcts` get stronger with more time, but they lose to `champion` at all of
+  these settings. `thinker` uses the network of `champion`. From 64 sampled deals on, it is
+  about as strong as `champion` or a little stronger.
+- The rows of `ismcts` were measured separately, while the machine was busy. `flat-mc:64` then
+  took {beside_ms:g} ms per move, so compare the times of `ismcts` with this figure.
 
 ```
 german-whist evaluate champion --against {searches} --hands {hands} --reduce-variance \
 --seed {seed} --key {key}
-```
-
-Each search played {hands:,} hands on {machine}. The number in a name is how much the search does.
-`champion` itself takes {own_ms:g} ms per move.
-
-{table}
-
-The rows of `ismcts` were measured separately. Their times are processor times on a busy machine,
-where `flat-mc:64` took {beside_ms:g} ms per move, more than in the table."""
+```"""
 
 
 def page(found: Figures) -> str:
@@ -429,13 +466,15 @@ def _classic_section(ladder: Figures, beside: Figures) -> str:
         ratings.append([f"{place}. `{name}`", _elo(player), *figures])
     lowest, circle = strongest_circle(players)
     one, two, three = (f"`{name}`" for name in circle)
+    wins = {f"`{a}`": {f"`{b}`": won for b, won in players[a]["wins"].items()} for a in circle}
+    worst = min((one, two), (two, three), (three, one), key=lambda pair: wins[pair[0]][pair[1]])
     verdict = (
-        "No three agents beat each other in a circle (A beats B, B beats C, C beats A), so one "
-        f"rating for each agent is enough. {one}, {two} and {three} are closest to a circle: one "
-        f"agent of these three wins only {lowest:.1f} % against the next."
+        "A rating is misleading if three agents beat each other in a circle: A beats B, B beats C, "
+        f"and C beats A. There is no such circle here. {one}, {two} and {three} come closest, but "
+        f"{worst[0]} wins only {lowest:.1f} % against {worst[1]}."
         if lowest <= 50
-        else f"The ratings hide a circle: {one}, {two} and {three} beat each other, each by "
-        f"{lowest:.1f} % or more."
+        else f"The ratings hide a circle: {one} beats {two}, {two} beats {three}, and "
+        f"{three} beats {one}, each with {lowest:.1f} % of hands or more."
     )
     rows = [["agent", "Elo", "wins, %", "upcards", "lost", "ms per move"]]
     rows[0] += [f"against `{name}`" for name in _BESIDE_COLUMNS]
