@@ -226,19 +226,20 @@ _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
                 {
                     "win": "",
                     "race": "",
-                    "low": "For example, the {middle} go to the player with {middle_least}.",
-                    "colour": "In play low, the {middle} go to the player with {middle_least}.",
+                    "low": "For example, after {middle} the player with {middle_least} tricks "
+                    "gets {middle_pay}.",
+                    "colour": "In play low, after {middle} the player with {middle_least} tricks "
+                    "gets {middle_pay}.",
                 },
             ],
             [{"tie": "{half}–{half} is a tie and pays nothing."}],
             [
                 {
-                    "exchange": "In a match, the winner of each hand adds its points to a "
-                    "total. A match goes to a target, usually 5 points or 10, or "
-                    "is the best of 3 or 5 hands.",
-                    "": "In a match, the winner of each hand adds its points to a total. A "
-                    "match goes to a target, such as 10, 25 or 50 points, or is the best "
-                    "of 3 or 5 hands.",
+                    "exchange": "In a match, the points of several hands are added up. A match "
+                    "goes to a target, usually 5 or 10 points, or is the best of "
+                    "3 or 5 hands.",
+                    "": "In a match, the points of several hands are added up. A match goes to "
+                    "a target, such as 10, 25 or 50 points, or is the best of 3 or 5 hands.",
                 }
             ],
         ],
@@ -322,7 +323,8 @@ def _values(rules: Rules) -> dict[str, object]:
         "book": rules.effective_book,
         "slam_pay": rules.slam_pay,
         "examples": ", ".join("{}–{} pays {}".format(*example) for example in examples),
-        "middle": f"{payoff} for {most}–{least}",
+        "middle": f"{most}–{least}",
+        "middle_pay": f"the {_counted(int(payoff), 'point')}" if payoff.isdecimal() else payoff,
         "middle_least": least,
         "half": rules.counting_tricks // 2,
     }

@@ -72,22 +72,34 @@ SMALL_DECKS = """\
 These rule sets play `classic` with fewer cards. A name holds the number of suits, the number of
 ranks and the hand size: `2x4-h2` has two suits of four ranks and hands of two cards. You can use
 these names wherever a rule set is accepted. Small decks can be solved: `german-whist solve NAME`
-computes an equilibrium, and you can measure the [exploitability](../results/exploitability.md) of
-any agent on them."""
+computes a Nash equilibrium, and you can measure the [exploitability](../results/exploitability.md)
+of any agent on them."""
+
+
+CARD_WORDS = """\
+- A *trick* is one card from each player. The player who *leads* plays first.
+- To *follow suit* means to play a card of the suit that was led.
+- *Trumps* are a suit whose cards beat the cards of all other suits.
+- The *stock* is the pile of cards that are not dealt. Its top card, if it lies face up, is the
+  *upcard*.
+- *Counting tricks* are the tricks that decide who wins the hand.
+- Stage one is called the *foreplay* on other pages, and stage two is called the *endgame*."""
 
 
 def _rules_page() -> str:
     names = {f"[`{name}`](#{name})": rules.about for name, rules in named_rules().items()}
     parts = [
         "# The rule sets",
-        "This page explains the card game and its rule sets. Read `classic` first, because "
-        "it is described in full. Every other rule set plays like `classic`, and its section "
-        "has only the sentences that differ. To print the full rules of a set, run "
-        "`german-whist rules NAME`. Other pages call stage one the *foreplay* and stage two the "
-        "*endgame*.",
+        "With this page you can learn the card game, and choose a rule set. Read `classic` first, "
+        "because it is described in full. Every other rule set plays like `classic`, and its "
+        "section has only the sentences that differ. To print the full rules of a set, run "
+        "`german-whist rules NAME`.",
+        "These words of card games come up in all rule sets:",
+        CARD_WORDS,
         "To play by rules of your own, print the parameters of a set with `german-whist rules NAME "
-        "--yaml`, edit them, and give the path of your file in place of a name. The same rules in "
-        "plain Python are in `german_whist.engine.reference`.",
+        "--yaml`, edit them, and give the path of your file in place of a name. If you would "
+        "rather read the rules as a program, `german_whist.engine.reference` has them in plain "
+        "Python.",
         MADE,
         _table("name", names),
     ]

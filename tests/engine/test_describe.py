@@ -18,7 +18,11 @@ ALWAYS = ["Two players", "ace high", "follow suit", "The non-dealer leads", "bes
 ODD: dict[str, tuple[Rules, list[str]]] = {
     "low": (
         Rules(suits=2, ranks=6, hand=3, contract="low", pay="margin"),
-        ["12 cards, nine to ace of clubs and diamonds", "play low", "3 for 3–0 go to the player"],
+        [
+            "12 cards, nine to ace of clubs and diamonds",
+            "play low",
+            "after 3–0 the player with 0 tricks gets the 3 points",
+        ],
     ),
     "two cards": (
         Rules(suits=1, ranks=2, hand=1, trumps="none"),
@@ -66,7 +70,7 @@ ODD: dict[str, tuple[Rules, list[str]]] = {
             "put it aside face down",
             "8 cards stay out of play",
             "2–2 is a tie",
-            "a target, usually 5 points",
+            "a target, usually 5 or 10 points",
         ],
     ),
 }
