@@ -473,7 +473,8 @@ def load_agent(
     """Load an agent, to play with it in a program of your own.
 
     Returns an `Agent` with `act(view)`, which chooses an action. Some agents also have
-    `probabilities(view)` and `value(view)`. Each takes one `View`, several, or an array.
+    `probabilities(view)` and `value(view)`. Each of these methods takes one `View`, a list of
+    views, or an array of views. With an array, `act` also needs an array of random streams.
 
     - `source`: a name such as `"champion"` or `"flat-mc:64"`, the path of a checkpoint or run,
       `"module:Class"`, an `Agent`, its class, or a function of views and random streams.

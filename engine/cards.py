@@ -34,11 +34,11 @@ RANK_NAMES = (
 )
 N_CARDS = 52
 TAKE_HIDDEN = 52
-"""Choice of the hidden stock card instead of the upcard."""
+"""Action in rule sets with a choice: take the hidden stock card instead of the upcard."""
 KEEP = 53
-"""In the exchange: keep the dealt hand."""
+"""Action in rule sets with an exchange: keep the dealt hand."""
 TAKE_BLIND = 54
-"""In the exchange: lay the hand away unseen and take a blind one."""
+"""Action in rule sets with an exchange: put the dealt hand aside and take an unseen hand."""
 N_ACTIONS = 55
 
 

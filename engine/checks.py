@@ -28,7 +28,7 @@ Word = TypeVar("Word", bound=str)
 
 
 class IllegalAction(ValueError):
-    """An action that is not legal now; the game is unchanged."""
+    """Raised for an action that is not legal now. The game stays unchanged."""
 
 
 def checked_seed(value: object, name: str = "seed") -> int:

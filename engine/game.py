@@ -199,7 +199,7 @@ class Game:
         match: Match | int | None = None,
         seed: int = 0,
     ) -> Game:
-        """The game of a one-element `GAME` array; `seed` is that of its deal."""
+        """Make a game from a one-element `GAME` array. `seed` is the seed of its deal."""
         match = as_match(match)
         if first_impossible(rules, match, record, stopped=True) >= 0:
             raise ValueError(
@@ -222,7 +222,7 @@ class Game:
     # -- deals
 
     def deal(self, seed: int = 0, number: int = 0) -> None:
-        """Deal hand `number` of a seed, as the first of a new match."""
+        """Deal hand `number` of `seed`. If matches are played, a new match begins with it."""
         checked = checked_seed(seed), checked_seed(number, "number")
         self.seed: int
         self.number: int
@@ -241,7 +241,7 @@ class Game:
         self._begin(_GIVEN, int(dealer))
 
     def deal_next(self) -> None:
-        """Deal the next hand, by the other dealer; after a match, the first of a new one."""
+        """Deal the next hand, with the other player as dealer. After a match, begin a new match."""
         if not self.over:
             raise IllegalAction("the hand is not over: play it out, or deal anew")
         self.number += 1
@@ -269,7 +269,10 @@ class Game:
         return _ACTIONS[self._legal[self._count]].tolist()
 
     def play(self, action: int | str) -> None:
-        """Play a card (id or text) or make a choice; raises `IllegalAction`."""
+        """Play a card, given as its number or a text, or make a choice.
+
+        An action that is not legal now raises `IllegalAction`.
+        """
         # An int is a much faster argument of compiled code than a Card.
         number = int(action) if action.__class__ in _NUMBERS else parse_action(action)
         status = _play(self._state, number) if 0 <= number < N_ACTIONS else -1
@@ -309,7 +312,7 @@ class Game:
     # -- state
 
     def view(self, seat: int | None = None) -> View:
-        """The information state of a seat; default: the seat to move."""
+        """What the player of a seat may know, as a `View`. Default: the seat to move."""
         if seat is None:
             seat = self.turn
             if seat is None:

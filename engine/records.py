@@ -34,7 +34,7 @@ _Hands = Annotated[int, Meta(ge=0, le=60_000)]
 
 
 class RecordError(ValueError):
-    """A game record that cannot be read, or whose replay has another result."""
+    """Raised for a game record that cannot be read, or whose replay has another result."""
 
 
 class LineRecord(Protocol):
@@ -77,8 +77,8 @@ class MatchScore(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, 
 class GameRecord:
     """A finished hand, with everything needed to replay it.
 
-    `record_of(game)` makes one, `write_records` and `read_records` keep them in files of one JSON
-    object a line, and `start()` gives the `Game` as it was dealt.
+    `record_of(game)` makes a record. `write_records` and `read_records` store records in a file
+    with one JSON object per line. `start()` returns the `Game` as it was dealt.
     """
 
     rules: Rules
@@ -120,7 +120,7 @@ class GameRecord:
         return game
 
     def replay(self) -> Game:
-        """The replayed game; raises `RecordError` if its result is another."""
+        """Replay the hand. Another result than the recorded one raises `RecordError`."""
         game = self.start()
         tricks = _play_actions(game, self.actions)
         if not game.over:
@@ -376,10 +376,10 @@ class BrokenLine(NamedTuple):
 
 
 def read_records(path: str | Path) -> tuple[list[GameRecord], list[BrokenLine]]:
-    """Read a file of game records, one JSON object a line.
+    """Read a file of game records, one JSON object per line.
 
-    Returns the records, each checked by replaying it, and the lines that could not be read. Empty
-    lines are skipped.
+    Returns two lists: the records, each checked by replaying it, and the lines that could not be
+    read. Empty lines are skipped.
     """
     return read_lines(checked_path(path), GameRecord.from_line)
 
@@ -404,16 +404,16 @@ def read_lines(
 
 
 def write_records(path: str | Path, records: Iterable[LineRecord]) -> None:
-    """Write `records` of hands to the file `path`, one JSON object a line, anew."""
+    """Write `records` of hands to a new file `path`, one JSON object per line."""
     with atomic_write(checked_path(path), "w") as file:
         file.writelines(_lines_of(records))
 
 
 def append_records(path: str | Path, records: Iterable[LineRecord]) -> None:
-    """Append `records` of hands to the file `path`, one JSON object a line.
+    """Append `records` of hands to the file `path`, one JSON object per line.
 
-    Several processes may append to one file at the same time. A last line that was cut off by a
-    crash is repaired first.
+    Several processes may append to one file at the same time. If a crash has cut off the last line,
+    the file is repaired first.
     """
     path, text = checked_path(path), "".join(_lines_of(records))
     with file_lock(path.with_name(f".{path.name}.lock")):

@@ -46,14 +46,14 @@ _LONGEST_NAME, _LONGEST_ABOUT = 80, 500
 
 
 class RulesError(ValueError):
-    """An unknown rule set, or one that cannot be played."""
+    """Raised for a rule set that is unknown or cannot be played."""
 
 
 @dataclass(frozen=True)
 class Match:
     """The length of a match: `Match(target=25)` points, or `Match(best_of=5)` hands.
 
-    Give one of them, from 1 to 10,000; `best_of` is odd.
+    Give either `target` or `best_of`, from 1 to 10,000. `best_of` has to be odd.
     """
 
     target: int | None = None
@@ -95,8 +95,8 @@ class Rules:
     german_whist_v0.env(rules)
     ```
 
-    `load_rules("draft")` gives a named set, and `dataclasses.replace(rules, race=7, name="mine")`
-    changes one. Parameters that contradict each other raise `RulesError` with a sentence.
+    `load_rules("draft")` returns a named rule set. `dataclasses.replace(rules, race=7,
+    name="mine")` returns a changed copy. Parameters that contradict each other raise `RulesError`.
     """
 
     name: str = "custom"
@@ -128,7 +128,7 @@ class Rules:
     choice: bool = False
     """Whether the winner of a trick chooses which of the two stock cards to take."""
     race: int | None = None
-    """Number of counting tricks that ends the hand."""
+    """Number of counting tricks with which a player ends the hand. None: the hand is played out."""
     exchange: bool = False
     """Whether four hands are dealt and each player may take a blind one before the first lead."""
     about: str = field(default="", compare=False)
@@ -181,7 +181,7 @@ class Rules:
 
     @property
     def foreplay_tricks(self) -> int:
-        """Tricks of stage one, with two stock cards each."""
+        """Number of tricks that are played for the stock, two stock cards for each trick."""
         return self.stock_cards // SEATS
 
     @property
@@ -510,8 +510,8 @@ RulesLike = RuleSetName | str | Path | Rules | Mapping[str, object]
 def load_rules(rules: RulesLike) -> Rules:
     """The `Rules` of a name such as `"draft"`, of the path of a YAML file, or of a mapping.
 
-    A `Rules` is returned as it is. An unknown name or bad parameter raises `RulesError` with a
-    sentence. `named_rules()` lists the names.
+    A `Rules` is returned as it is. An unknown name or a bad parameter raises `RulesError`, which
+    says what is wrong. `named_rules()` lists the names.
     """
     if isinstance(rules, Rules):
         return checked_name(rules, "rules")

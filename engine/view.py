@@ -271,7 +271,7 @@ class View:
     | `trump` | `int` or None | the trump suit, 0 to 3; None without trumps |
     | `low` | `bool` | whether fewer tricks win |
     | `trick` | `int` | the number of the trick under way, from 0 |
-    | `i_lead` | `bool` | whether the player leads, or led, this trick |
+    | `i_lead` | `bool` | whether the player leads or led this trick |
     | `i_deal` | `bool` | whether the player dealt |
     | `stock_left` | `int` | the number of cards in the stock |
     | `endgame` | `bool` | whether the stock is empty |
@@ -283,7 +283,7 @@ class View:
     | `known_opponent_cards` | `list[Card]` | the same; in an open endgame, all of the opponent's |
     | `opponent_hand_size` | `int` | how many cards the opponent holds |
     | `unseen` | `list[Card]` | cards whose place the player cannot know |
-    | `void_draws` | `dict[int, int]` | by suit not followed by the opponent: its unseen draws |
+    | `void_draws` | `dict[int, int]` | opponent's unseen draws since it failed to follow a suit |
     | `turned` | `Card` or None | the dealer's card turned up before an exchange of hands |
     | `laid_away` | `list[Card]` | cards known to be out of play since the exchange |
     | `exchanged` | pair of `bool` or None | whether player and opponent took a blind hand |
@@ -463,12 +463,12 @@ class View:
 
     @property
     def void_draws(self) -> dict[int, int]:
-        """For each suit that the opponent failed to follow: its unseen draws since then."""
+        """By suit that the opponent failed to follow: number of its unseen draws since then."""
         draws = self.array["void_draws"][0].tolist()
         return {suit: since for suit, since in enumerate(draws) if since >= 0}
 
     def tricks(self) -> Iterator[Trick]:
-        """Go through the tricks from the first, the one under way included."""
+        """Iterate over the tricks in order. The last one may still be under way."""
         view = self.array[0]
         for index in range(len(view["led_cards"])):
             led = int(view["led_cards"][index])

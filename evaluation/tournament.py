@@ -410,8 +410,8 @@ def evaluate(
 ) -> Result:
     """Play one agent against one or more others on the same deals with seats exchanged.
 
-    Returns a `Result`: `text()` prints it, and each of its `pairings` has a `win_rate` with a 95 %
-    interval.
+    Returns a `Result`. Its `text()` is the report that the command `evaluate` prints. Each of its
+    `pairings` has a `win_rate` with a 95 % interval.
 
     >>> evaluate("threshold", "random", hands=200).pairings[0].win_rate.value > 0.9
     True
@@ -419,24 +419,25 @@ def evaluate(
     - `agent`, `against`: agents by name, paths of checkpoints or runs, `Agent` objects or classes,
       or functions. `against` may be a list.
     - `rules`: the rule set. `None` (default): that of the checkpoints, otherwise `"classic"`.
-    - `hands`: the number of hands of each pairing (matches, where a match is played). `None`
-      (default): 10,000, or as many as `until` needs. It is even, because every deal is played
-      twice, with seats exchanged.
-    - `until`: stop a pairing when the margin of error of its win rate (95 %) is no larger than
-      this, such as 0.01. `None` (default): play all hands.
-    - `match`: `None` (default): single hands. A number of points or a `Match`: matches.
+    - `hands`: the number of hands of each pairing, or of matches if matches are played. It has to
+      be even, because every deal is played twice, with seats exchanged. `None` (default): 10,000,
+      or as many as `until` needs.
+    - `until`: stop a pairing when half of the 95 % interval of its win rate is at most this, for
+      example 0.01. `None` (default): play all hands.
+    - `match`: what is played. `None` (default): single hands. A number of points or a `Match`:
+      matches.
     - `seed`: the seed of the deals (0).
-    - `key`: 32 hexadecimal digits, the seed of all other random numbers. `None` (default): it
-      follows from the seed.
+    - `key`: 32 hexadecimal digits, the seed of all other random numbers. `None` (default): it is
+      computed from `seed`.
     - `workers`: the number of processes (1).
     - `on`: where the processes are. `"local"` (default): on this machine. `"ray"` or
       `"ray://HOST:PORT"`: on a Ray cluster.
-    - `play_out`: `False` (default); `True`: endgames are played whose exact value could take their
-      place.
-    - `reduce_variance`: `False` (default); `True`: the luck of the stock is taken out of the
-      figures (AIVAT).
+    - `play_out`: `False` (default): if the exact solver plays an endgame for both agents, its exact
+      value is used. `True`: such endgames are played, too.
+    - `reduce_variance`: `True`: the luck of the stock is subtracted from the results, so that
+      intervals are narrower (AIVAT). `False` by default.
     - `records`: a function that gets the record of each hand as a line of text.
-    - `resume`: a file that keeps finished parts. The same call goes on from there.
+    - `resume`: a file in which the progress is stored. The same call continues from there.
     - `progress`: a function that is called with the `Arena` from time to time.
     """
     opponents = list(against) if isinstance(against, (list, tuple)) else [against]
@@ -483,30 +484,32 @@ def ladder(
 ) -> Result:
     """Let every agent play every other one, and rate them.
 
-    Returns a `Result`: `text()` prints it, `ladder.ranked()` lists the agents by Elo rating.
+    Returns a `Result`. Its `text()` is the report that the command `ladder` prints, and its
+    `ladder.ranked()` lists the agents by Elo rating.
 
     - `agents`: two or more agents by name, paths of checkpoints or runs, `Agent` objects or
       classes, or functions.
-    - `anchor`: the agent whose rating is fixed. `None` (default): the mean is fixed.
+    - `anchor`: the agent that gets the rating 1000. `None` (default): the mean rating is 1000.
     - `rules`: the rule set. `None` (default): that of the checkpoints, otherwise `"classic"`.
-    - `hands`: the number of hands of each pairing (matches, where a match is played). `None`
-      (default): 10,000, or as many as `until` needs. It is even, because every deal is played
-      twice, with seats exchanged.
-    - `until`: stop a pairing when the margin of error of its win rate (95 %) is no larger than
-      this, such as 0.01. `None` (default): play all hands.
-    - `match`: `None` (default): single hands. A number of points or a `Match`: matches.
+    - `hands`: the number of hands of each pairing, or of matches if matches are played. It has to
+      be even, because every deal is played twice, with seats exchanged. `None` (default): 10,000,
+      or as many as `until` needs.
+    - `until`: stop a pairing when half of the 95 % interval of its win rate is at most this, for
+      example 0.01. `None` (default): play all hands.
+    - `match`: what is played. `None` (default): single hands. A number of points or a `Match`:
+      matches.
     - `seed`: the seed of the deals (0).
-    - `key`: 32 hexadecimal digits, the seed of all other random numbers. `None` (default): it
-      follows from the seed.
+    - `key`: 32 hexadecimal digits, the seed of all other random numbers. `None` (default): it is
+      computed from `seed`.
     - `workers`: the number of processes (1).
     - `on`: where the processes are. `"local"` (default): on this machine. `"ray"` or
       `"ray://HOST:PORT"`: on a Ray cluster.
-    - `play_out`: `False` (default); `True`: endgames are played whose exact value could take their
-      place.
-    - `reduce_variance`: `False` (default); `True`: the luck of the stock is taken out of the
-      figures (AIVAT).
+    - `play_out`: `False` (default): if the exact solver plays an endgame for both agents, its exact
+      value is used. `True`: such endgames are played, too.
+    - `reduce_variance`: `True`: the luck of the stock is subtracted from the results, so that
+      intervals are narrower (AIVAT). `False` by default.
     - `records`: a function that gets the record of each hand as a line of text.
-    - `resume`: a file that keeps finished parts. The same call goes on from there.
+    - `resume`: a file in which the progress is stored. The same call continues from there.
     - `progress`: a function that is called with the `Arena` from time to time.
     """
     if isinstance(agents, str) or not isinstance(agents, Sequence) or len(agents) < 2:

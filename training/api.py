@@ -92,11 +92,10 @@ def train(
     - `settings`: a preset's name (`"quick"` by default; `german-whist train --list` shows all), the
       path of a YAML file, a mapping, a `Settings`, or `None` for all defaults.
     - `words`: changes as texts, such as `["seed=3"]`, as on the command line.
-    - `folder`: the run's folder. `None` (default): the first free one of `runs/NAME-1`,
-      `runs/NAME-2` and so on.
-    - `name`: the `NAME` in it. `None` (default): that of the preset.
+    - `folder`: the run's folder. `None` (default): `runs/NAME-1`, or the next free number.
+    - `name`: the `NAME` in the folder's name. `None` (default): the name of the preset.
     - `callbacks`: objects with methods of `german_whist.training.Callback`.
-    - `quiet`: `False` (default); `True`: nothing is printed.
+    - `quiet`: `True`: print nothing. `False` by default.
     - other keywords: settings by name, such as `decisions=1_000_000`.
     """
     if not current_ranks().is_first:
@@ -144,12 +143,13 @@ def resume(
 ) -> Trained:
     """Resume a training run from its last saved state.
 
-    Returns a `Trained`, as `train` does. An uninterrupted run ends with the same weights.
+    Returns a `Trained`, as `train` does. The resumed run ends with the same weights as a run that
+    was never interrupted.
 
     - `folder`: the run's folder.
     - `words`: changes as texts, such as `["decisions=2_000_000"]`, as on the command line.
     - `callbacks`: objects with methods of `german_whist.training.Callback`.
-    - `quiet`: `False` (default); `True`: nothing is printed.
+    - `quiet`: `True`: print nothing. `False` by default.
     - other keywords: settings that may change in a run, such as `decisions=2_000_000`.
     """
     if not current_ranks().is_first:

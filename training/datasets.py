@@ -196,8 +196,8 @@ class Dataset:
     data["action"]  # an array with a row for each decision
     ```
 
-    `columns` are the names with their types and meanings. `files()` reads one file after another,
-    for data that does not fit into memory.
+    `columns` is a dictionary from the name of a column to its type and meaning. `files()` reads one
+    file after another, for data that does not fit into memory.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -212,11 +212,14 @@ class Dataset:
 
     @property
     def written(self) -> set[int]:
-        """Numbers of the files that are written."""
+        """Numbers of the files that have been written so far."""
         return _files_in(self.folder, self.card)
 
     def files(self, *names: str) -> Iterator[dict[str, Array]]:
-        """The columns of these names, by default all, of one file after another."""
+        """Read one file after another, each as a dictionary from column name to array.
+
+        `names` are the columns to read. Without names, all columns are read.
+        """
         for name in names:
             checked_choice("column", name, tuple(self.columns))
         n_files = self.card.n_files
@@ -229,7 +232,10 @@ class Dataset:
             yield self._read_file(number, names or tuple(self.columns))
 
     def read(self, *names: str) -> dict[str, Array]:
-        """The columns of these names, by default all, as arrays over all hands."""
+        """Read the columns of all hands, as a dictionary from column name to array.
+
+        `names` are the columns to read. Without names, all columns are read.
+        """
         parts = [*self.files(*names)]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -285,9 +291,10 @@ def generate_dataset(
 ) -> Dataset:
     """Play hands between agents and write every decision to a folder of NumPy files.
 
-    Returns the `Dataset` of the folder. The same call goes on where an earlier one was interrupted.
+    Returns the `Dataset` of the folder. If a call was interrupted, the same call continues it.
 
-    - `agents`: one agent by name, which plays itself, or two, which swap seats after every deal.
+    - `agents`: the name of one agent, which plays against itself, or the names of two agents,
+      which swap seats after every deal.
     - `folder`: where the files are written.
     - `hands`: the number of hands.
     - `rules`: the rule set. `None` (default): that of a checkpoint, otherwise `"classic"`.

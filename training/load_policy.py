@@ -39,10 +39,13 @@ class TrainedPolicy(NamedTuple):
 def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPolicy:
     """Load a trained policy as a torch module, together with the function that makes its inputs.
 
+    Returns a `TrainedPolicy`: `observe(views)` makes observations and masks, and `module` turns
+    them into logits and actions.
+
     - `source`: the path of a run or checkpoint, or the name of a bundled one such as
       `"champion-1"`.
-    - `rules`: one rule set of a checkpoint that was trained on several. `None` (default): that of
-      the checkpoint.
+    - `rules`: which rule set to use, if the checkpoint was trained on several. `None` (default):
+      the rule set of the checkpoint.
 
     >>> import torch
     >>> from german_whist import Game

@@ -93,9 +93,9 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
     init: Annotated[
         str,
         doc(
-            "Checkpoint to start the networks from: a path, a run's folder, or a "
-            "bundled checkpoint. Bundled are `champion` (for the current rules), "
-            "`champion-1` and `champion-2`. Empty: start from random weights."
+            "Checkpoint to start the networks from: a path, a run's folder, or the name "
+            "of a checkpoint that comes with the package: `champion` (the one for the "
+            "current rules), `champion-1` or `champion-2`. Empty: start from random weights."
         ),
     ] = ""
     # Environment.
@@ -212,7 +212,8 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
         Literal["auto", "cpu", "cuda"],
         doc(
             "Device that torch computes on. `ppo` and `mmd` also play their games on "
-            "this device. `auto` takes a GPU if there is one."
+            "this device. `auto` uses a GPU if torch finds one; `ppo` and `mmd` also need "
+            "numba-cuda for it. Otherwise `auto` uses the CPU."
         ),
     ] = "auto"
     threads: Annotated[

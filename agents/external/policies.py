@@ -44,22 +44,22 @@ Policy = Callable[[Array, Array], object]
 
 
 class PolicyAgent(Agent):
-    """An agent that plays what your function of observations and masks says, or a torch module.
+    """An agent that plays by your own policy: a function of observations and masks.
 
     >>> def policy(observations, masks):
     ...     return masks.astype(float)  # the output of your network
     >>> agent = PolicyAgent("classic", policy, suit_order="trump-first", name="mine")
 
     - `rules`: the rule set.
-    - `policy`: called with `(n, ...)` observations and `(n, actions)` masks. It returns
-      `(n, actions)` logits or `(n,)` actions.
+    - `policy`: a function or a torch module. It is called with `(n, ...)` observations and
+      `(n, actions)` masks, and returns `(n, actions)` logits or `(n,)` actions.
     - `suit_order`, `observation`: what the policy was trained with: `"raw"` (default) or
       `"trump-first"`; `"vector"` (default) or `"history"`.
     - `sample`: `False` (default): the action with the largest logit is played. `True`: an action is
       drawn from the softmax of the logits.
     - `exact`: `True` (default): the exact solver plays the endgame. `False`: the policy plays it.
     - `name`: the name in reports.
-    - `match`: the match that is played; `None` (default): single hands.
+    - `match`: the match that is played. `None` (default): single hands.
     """
 
     endgame_switch: str

@@ -26,9 +26,9 @@ def parse_answer(text: str, view: View) -> int:
     """The legal action that a language model's answer names, such as `I lead [10♦]`.
 
     `text` is the answer: it ends with the action in square brackets, is JSON with the key `card`,
-    or is the action alone. What comes before a last `</think>` is left out. `view` is the view of
-    the player to move. An answer that names no legal action, or more
-    than one, raises `IllegalAction` with a sentence that you can give back to the model.
+    or is the action alone. Everything before the last `</think>` is ignored. `view` is the view of
+    the player to move. An answer that names no legal action, or more than one, raises
+    `IllegalAction` with a sentence that you can give back to the model.
     """
     legal = checked_view(view).legal()
     named = _actions(checked_text(text, "the answer").rpartition("</think>")[2])

@@ -49,7 +49,7 @@ def in_characters(text: str) -> str:
 def prompt(view: View) -> str:
     """The rules and the position as one text, for a language model that remembers nothing.
 
-    `position_text` is the position without the rules.
+    Use `position_text` for the position without the rules.
     """
     return f"{rules_text(checked_view(view).rules)}\n\n{position_text(view)}"
 
@@ -63,7 +63,7 @@ def observation_text(view: View) -> str:
 
 
 def position_text(view: View) -> str:
-    """All that a view's player knows, in words: a sentence or a trick in each line.
+    """All that the player of a view knows, in words: a sentence or a trick in each line.
 
     If the player is to move, the last line names the legal actions.
     """

@@ -292,8 +292,9 @@ def _win_matrix(values: Sequence[float], others: Sequence[float]) -> Array:
 def compare(runs: Sequence[str | Path]) -> Comparison:
     """Compare training runs: which settings differ, and how strong the runs are.
 
-    Returns a `Comparison`; `text()` prints it, `frame()` has it as a data frame. `runs` are folders
-    of runs, or folders of runs with several seeds. `"NAME=FOLDER"` gives one a name.
+    Returns a `Comparison`. Its `text()` has the tables that the command `compare` prints, and its
+    `frame()` is a pandas data frame. `runs` is a list of folders, each of a run or of a training
+    with several seeds. `"NAME=FOLDER"` gives a run another name.
     """
     if isinstance(runs, (str, Path)) or not isinstance(runs, Iterable):
         raise TypeError(

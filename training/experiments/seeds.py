@@ -43,11 +43,11 @@ def train_seeds(
 
     Returns a `Comparison`. The runs are in `FOLDER/seed-1` and so on.
 
-    - `settings`, `folder`, `name` and other keywords: as of `train`.
+    - `settings`, `folder`, `name` and other keywords: as in `train`.
     - `seeds`: the seeds, each once, such as `[1, 2, 3]`.
-    - `log`: called with each line of progress (`print`).
-    - `on`: `"local"` (default): the cores of this machine. `"ray"` or `"ray://HOST:PORT"`: a Ray
-      cluster, from which the folders come back.
+    - `log`: a function that is called with each line of progress. Default: `print`.
+    - `on`: where the runs are trained. `"local"` (default): on this machine. `"ray"` or
+      `"ray://HOST:PORT"`: on a Ray cluster, from which the folders are copied back.
     """
     resolved, base = resolve_settings(settings, changes, folder, name)
     if len(set(seeds)) < len(seeds) or not seeds:

@@ -176,13 +176,14 @@ def export_onnx(
 ) -> tuple[float, dict[str, str]]:
     """Write a checkpoint as an ONNX file, and compare the file's output with that of torch.
 
-    Returns the largest difference of the logits, and the metadata that the file has.
+    Returns the largest difference between the logits of ONNX and torch, and the metadata of the
+    file.
 
     - `source`: the path of a checkpoint or run, or the name of a bundled one such as
       `"champion-1"`.
     - `target`: the path of the file to write.
-    - `rules`: one rule set of a checkpoint that was trained on several. `None` (default): its only
-      one.
+    - `rules`: which rule set to export, if the checkpoint was trained on several. `None` (default):
+      its only one.
     """
     for package, extra in (("onnx", "onnx"), ("torch", "train")):
         if find_spec(package) is None:

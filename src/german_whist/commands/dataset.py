@@ -22,7 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from ..training.datasets import EXTRAS
 
     parser.add_argument(
-        "agents", nargs="*", metavar="A", help="one agent, which plays itself, or two agents"
+        "agents",
+        nargs="*",
+        metavar="A",
+        help="one agent, which plays against itself, or two agents",
     )
     parser.add_argument(
         "--hands",
@@ -44,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type="natural",
         default=1,
         metavar="S",
-        help="seed of the deals (default: 1; evaluations use 0, so their deals are different ones)",
+        help="seed of the deals (default: 1; evaluations use 0 and so play other deals)",
     )
     parser.add_argument(
         "--suit-order",

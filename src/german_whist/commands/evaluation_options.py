@@ -75,7 +75,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--resume",
         type=Path,
         metavar="FILE",
-        help="store the progress in FILE; the same command goes on from there",
+        help="store the progress in FILE; the same command then continues from there",
     )
     files.add_argument("--json", type=Path, metavar="FILE", help="write the whole result to FILE")
     files.add_argument(

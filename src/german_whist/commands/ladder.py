@@ -1,4 +1,4 @@
-"""Let agents play each other and rate them. You get a cross table, and Elo with intervals.
+"""Let agents play each other, and rate them. You get a cross table, and Elo ratings with intervals.
 
 Name the agents on the command line, or in a config. A config is a YAML file of your own, or one
 that comes with the package (--config ladder). Options on the command line override the config.

@@ -2,9 +2,9 @@
 """Search for good hyperparameters. SPACE.yaml holds the search space and the opponents.
 
 To continue a sweep, give the same command again. Several machines can work on one sweep if they
-share its storage. Where the best trials are at a bound of the space, the sweep widens the space and
-makes further trials. At the end, it trains the best trials again with other seeds. The settings
-with the best mean become best.yaml in the sweep's folder, which you can give to `train`.
+share its storage. If the best trials are at a bound of a range, the sweep widens this range and
+makes further trials. At the end, it trains the best trials again with other seeds. It writes the
+settings with the best mean to best.yaml in its folder, and you can give this file to `train`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trials",
         type="positive",
         metavar="N",
-        help="total number of trials; trials of earlier sessions count (default: the file's)",
+        help="total number of trials, those of earlier sessions included (default: as in the file)",
     )
     parser.add_argument(
         "--storage",

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume",
         type=Path,
         metavar="RUN",
-        help="go on with this run; key=value changes its settings",
+        help="continue this run; key=value changes its settings",
     )
     parser.add_argument(
         "--on",
