@@ -1,7 +1,8 @@
 """Write the pages that are made from code and results: `make docs`. A test holds them to it.
 
-In hand-written pages only the tables between `<!-- table NAME -->` and `<!-- end of table -->` are
-made, from files of results.
+In hand-written pages only two things are made: the tables between `<!-- table NAME -->` and
+`<!-- end of table -->`, from files of results, and the parts of programs between `<!-- code FILE
+from START to END -->` and `<!-- end of code -->`.
 """
 
 from __future__ import annotations
@@ -543,6 +544,38 @@ def _pages_with_tables() -> dict[str, str]:
     }
 
 
+_CODE = re.compile(
+    r"(<!-- code (\S+) from (.+?) to (.+?) -->\n\n).*?(\n\n<!-- end of code -->)", re.DOTALL
+)
+
+
+def with_code(path: Path) -> str:
+    """A page with the marked parts of programs made anew, since GitHub includes no files."""
+
+    def replace_code(match: re.Match[str]) -> str:
+        begin, name, first, last, end = match.groups()
+        lines = (path.parent / name).read_text("utf-8").splitlines()
+        start = next((k for k, line in enumerate(lines) if first in line), None)
+        stop = next((k for k, line in enumerate(lines) if last in line), None)
+        if start is None or stop is None:
+            raise ValueError(f"{path.name}: {name} has no part from {first!r} to {last!r}")
+        part = "\n".join(lines[start:stop]).rstrip()
+        return f"{begin}```python\n{part}\n```{end}"
+
+    page, count = _CODE.subn(replace_code, path.read_text("utf-8"))
+    if page.count("<!-- code") != count or page.count("<!-- end of code") != count:
+        raise ValueError(
+            f"{path.name}: a marker of code has no partner, or no empty line beside it"
+        )
+    return page
+
+
+def _pages_with_code() -> dict[str, str]:
+    paths = sorted((DOCS / "interop").glob("*.md"))
+    pages = {path.relative_to(DOCS).as_posix(): with_code(path) for path in paths}
+    return {name: page for name, page in pages.items() if "<!-- code" in page}
+
+
 def _pages_of_extensions() -> dict[str, str]:
     made = extension_pages.made_pages()
     return {Path(os.path.relpath(path, DOCS)).as_posix(): text for path, text in made.items()}
@@ -552,6 +585,7 @@ def pages() -> dict[str, str]:
     """Every page and chart that is made from code or results, by its path from `docs`."""
     return {
         **_pages_with_tables(),
+        **_pages_with_code(),
         **_pages_of_extensions(),
         "reference/environments.md": _environments_page(),
         **{f"reference/{name}": text for name, text in reference.pages().items()},
