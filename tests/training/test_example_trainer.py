@@ -90,7 +90,9 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     assert "(1 seed)" in page.read_text()
     text = page.read_text(encoding="utf-8")
     assert "- `Reinforce` had 9,000 decisions on `2x4-h2`, where published networks " in text
-    assert "- `Reinforce` does not state its critic (`given` of its settings says it)." in text
+    assert (
+        "- `Reinforce` does not say what its critic sees (in the property `given` of its settings)."
+    ) in text
     chart = page.with_name("benchmark-2x4-h2-exploitability-time.svg").read_text()
     assert "Reinforce" in chart
     assert "cfr+" in chart

@@ -42,6 +42,12 @@ _GIVEN = {
     "ema": "has its average of weights {value}; published networks have it {usual}",
 }
 """How a result differs in what it was given."""
+_NOT_GIVEN = {
+    "critic": "what its critic sees",
+    "precision": "in which precision it was trained",
+    "ema": "whether its policy is an average of weights (EMA)",
+}
+"""What a result may leave open."""
 
 
 class Point(Struct, frozen=True, omit_defaults=True):
@@ -302,7 +308,7 @@ def _departures_of(run: Result, published: Sequence[Result]) -> Iterator[str]:
         value = getattr(run.given, name)
         usual = sorted({getattr(other.given, name) for other in networks})
         if value == NOT_STATED:
-            yield f"does not state its {name} (`given` of its settings says it)"
+            yield f"does not say {_NOT_GIVEN[name]} (in the property `given` of its settings)"
         elif usual and value not in usual:
             yield text.format(value=markdown_text(value), usual=" or ".join(usual))
 
