@@ -69,12 +69,12 @@ Each event is a row `(kind, who, card, trick)`. The rows after the last event ar
 With `observation="text"`, an observation is a text for [language models](../guide/text.md). The
 text before an agent's first action begins with the rules. An action is then an answer in words, or
 a number as in the table above. If an answer names no legal action, `infos[agent]["refused"]` says
-why, and the same agent is asked again. When its `retries` are used up, such an answer loses the
+why, and the same agent is asked again. When none of its `retries` is left, such an answer loses the
 episode.
 
 ### Rewards and the end
 
-An episode ends for both agents at once: `termination` is true. `truncation` is true only after an
+When an episode ends, `termination` is true for both agents. `truncation` is true only after an
 illegal action.
 
 | `reward` | what the agent gets | when |

@@ -85,8 +85,8 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
 
     `german_whist/GermanWhistForeplay-v0` is the environment to train with. It has the options
     `german_whist.FOREPLAY_OPTIONS`: an episode ends when the stock is empty. The reward is +1 if
-    the learner would win the hand with perfect play of both players in the endgame, and -1 if not.
-    Trumps always come first in the observation.
+    the learner would win the hand with perfect play of both players in the endgame, and -1 if the
+    opponent would win it. Trumps always come first in the observation.
 
     ### Options
 
@@ -396,9 +396,10 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
     | `seat` | always | the learner's seat in each game |
     | `opponent` | with a pool | index of each game's opponent in `pool.names` |
     | `state` | with `with_state` | the global state, int8, a row for each game |
-    | `result` | when a game ended | the results of the games, as a dictionary of arrays |
+    | `result` | when a game ended, without `SameStep` | the results of the games, as a \
+dictionary of arrays |
     | `final_obs`, `final_info` | when a game ended, with `SameStep` | the last observation and \
-info of the episode. `result` is then in `final_info`. |
+info of the episode. The result is in `final_info["result"]`. |
 
     As in all vectors of Gymnasium, each key has a second array with a `_` before its name, such as
     `_result`. This second array is true for the games that have a value.

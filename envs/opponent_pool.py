@@ -45,11 +45,11 @@ class OpponentPool:
     pool.results()["threshold"]["win_rate"]
     ```
 
-    A policy is the name of an agent, a checkpoint, an ONNX file (`onnx:PATH`), an `Agent` or its
-    class, a function `f(views, rng) -> actions`, or a model of Stable-Baselines3. The pool copies
-    the policy of a model, so later training does not change the copy. The copy draws its actions
-    from the probabilities of the policy. Several environments can share a pool if they play the
-    rules of the pool.
+    You can give a policy as the name of an agent, a checkpoint, an ONNX file (`onnx:PATH`), an
+    `Agent` or its class, a function `f(views, rng) -> actions`, or a model of Stable-Baselines3.
+    The pool copies the policy of a model, so later training does not change the copy. The copy
+    draws its actions from the probabilities of the policy. Several environments can share a pool if
+    they play the rules of the pool.
 
     ### Options
 
