@@ -32,11 +32,12 @@ FOREPLAY_OPTIONS: ForeplayOptions = {
     "suit_order": "trump-first",
     "horizon": "foreplay",
 }
-"""The options to train with: `german_whist_v0.env(**FOREPLAY_OPTIONS)`, and so every environment.
+"""Options for training, which all environments take: `german_whist_v0.env(**FOREPLAY_OPTIONS)`.
 
-An episode is the foreplay, 13 decisions of a player instead of 26. It pays +1 to the player who
-wins the hand when both play the endgame perfectly, and -1 to the other. The trump suit always
-comes first, so what is learned in one trump suit serves in all four.
+An episode ends when the stock is empty, after 13 decisions of each player instead of 26. The reward
+is +1 for the player who would win the hand if both played the endgame perfectly, and -1 for the
+other player. The trump suit always comes first, so what is learned with one trump suit also holds
+for the other suits.
 
 Registered with these options are `german_whist/GermanWhistForeplay-v0` in Gymnasium and
 `german_whist/german_whist_foreplay_v0` in PettingZoo.

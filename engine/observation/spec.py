@@ -168,7 +168,7 @@ _GROUPS = [
     ("match_needs_opponent", _POINT_BITS, "the same for the opponent", BY_RULES),
 ]
 OBSERVATION_SPEC = ObservationSpec(OBSERVATION_VERSION, _GROUPS)
-"""The parts of an observation: `OBSERVATION_SPEC.slice("own_hand")` is `slice(0, 52)`."""
+"""Groups of an observation by name: `OBSERVATION_SPEC.slice("own_hand")` is `slice(0, 52)`."""
 OBSERVATION_SIZE = OBSERVATION_SPEC.size
 
 EXCHANGE_SPEC = ObservationSpec(

@@ -93,7 +93,7 @@ _GROUPS = [
     ),
 ]
 STATE_SPEC = ObservationSpec(STATE_VERSION, _GROUPS)
-"""The parts of the global state that `state()` and `with_state=True` give."""
+"""Groups of the global state by name. `state()` and `with_state=True` return this state."""
 EXCHANGE_STATE_SPEC = ObservationSpec(
     STATE_VERSION,
     [
