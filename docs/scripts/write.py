@@ -260,6 +260,9 @@ print(env.unwrapped.view(agent))
 {_EXAMPLE}
 ```
 
+The first line lists the places of `own_hand` that are 1. For example, place 9 is the jack of clubs.
+The second line shows the same hand as card names.
+
 A group of 52 places has one place per card. The number of a card is suit × 13 + rank. The suits
 are clubs, diamonds, hearts and spades, from 0 to 3, and the ranks run from two (0) to ace (12). So
 place 0 is the two of clubs, and place 51 is the ace of spades.

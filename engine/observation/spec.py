@@ -123,8 +123,8 @@ _GROUPS = [
         "opponent_void",
         _N_VOID_PLACES,
         f"{_MAX_DRAWS + 1} places for each suit. If the opponent always followed the suit, all of "
-        "them are zero. Otherwise one is set: the number of cards that the opponent has drawn "
-        f"face down since it last failed to follow the suit ({_MAX_DRAWS} also stands for more)",
+        "them are zero. Otherwise one is set. It says how many cards the opponent has drawn face "
+        f"down since it last failed to follow the suit ({_MAX_DRAWS} also stands for more)",
         BY_RULES,
     ),
     # `draws_left` says it.
