@@ -7,17 +7,10 @@
 | Actions | discrete, 52 |
 | Observations | `{"observation": int8 vector, "action_mask": int8}` |
 | Parallel API | no |
-| Rewards | of the three agents together nothing |
+| Rewards | add up to 0 over the three agents |
 
-Sources name a game of three with a dummy hand from the stock and give no rules; these are the
-project's own. 52 cards, seats clockwise 0, 1, 2 and, fourth, the dummy's. Each player is dealt
-seven cards, singly, from the dealer's left; the other 31 are the stock, and the suit of its first
-upcard is trumps. The player at the dealer's left leads. Eight tricks are played for the stock,
-clockwise, following suit if able: the highest trump wins, or else the highest card of the suit
-led. The winner takes the upcard, openly, the others, clockwise from the winner, one card each
-unseen by the rest, and the winner leads. The last seven cards are the dummy: it is laid open, and
-the winner of the eighth trick plays it in its turn. Seven more tricks are played, by four hands; if
-the dummy wins, it leads. These seven count, the dummy's for no player.
+The players who lose a trick draw cards that nobody else sees, so each agent knows only a part of
+the cards. The [overview](../README.md#the-rules) explains the rules. This loop plays a random hand:
 
 ```python
 env = german_whist_three_v0.env()
@@ -34,47 +27,63 @@ env.close()
 
 ### Actions and whose turn it is
 
-An action is a card: `suit * 13 + rank`, clubs first, two lowest. The dummy is no agent. Where its
-card is to be played, `agent_selection` is the player who won the eighth trick, and its mask holds
-the dummy's cards; `turn` in the observation tells whose card it is. So one agent may move several
-times in a row: after winning a trick, and before or after the dummy. A mask is zero for agents
-that are not to move, and after the end.
+An action is a card with the number `suit * 13 + rank`. The suits are in the order clubs, diamonds,
+hearts, spades, and a two has the rank 0. The action mask marks the legal cards. For an agent that
+is not to move, and after the end, all entries of the mask are 0.
+
+The dummy is not an agent. When the dummy has to play a card, `agent_selection` is the player who
+won the eighth trick. The mask of this player then marks the legal cards of the dummy. The places
+`turn` in the observation say whose card has to be played.
+
+So one agent can move several times in a row. This happens when it wins a trick as the last player,
+and when it plays a card for the dummy before or after its own.
 
 ### Observations
 
-Observation version [VERSION], one int8 vector with zeros and ones. Everybody sees the table from
-its own seat: *left* is the next player clockwise, *right* the one after that. Before the ninth
-trick the dummy's cards are cards of the stock like others; then all three see them.
+An observation is one int8 vector of zeros and ones. The table has its version [VERSION].
+Observations are relative to the player's seat: *left* is the next player clockwise, and *right* is
+the one after that. Until the eighth trick is over, the cards of the dummy are ordinary cards of the
+stock. After that, all three players see them.
 
 [SPEC_TABLE]
 
 ### Rewards and the end
 
-Each player is paid three times its own counting tricks less those of all three. That is paid as it
-is earned: a counting trick of a player pays it 2 and the other two -1 each, one of the dummy
-nothing. A hand pays from -7 to 14, and -7, 0, 7 or the like to all three together nothing. The
-episode ends for all agents at once, with `termination`; nothing is truncated.
+Only the seven tricks after the foreplay count. If a player wins such a trick, the rewards of this
+step are 2 for the player and -1 for each of the other two. If the dummy wins the trick, all rewards
+are 0. The total of a player lies between -7 and 14, and the totals of all three add up to 0. The
+episode ends for all agents at once, with `termination`.
 
-An illegal action is no way out. `env()` ends the episode against the offender by PettingZoo's
-`TerminateIllegalWrapper`: its total is then no better than -7, the worst legal result, and the
-others get 0 for that step; `truncation` is set too. `raw_env()` raises `IllegalAction` with a
-sentence and stays as it was.
+At the end, `infos[agent]["result"]` holds the result of the hand, as this agent sees it:
 
-Then `infos[agent]["result"]` says how it went, as that agent sees it: `tricks`, its own, those of
-left and right, and the dummy's; `payoffs`, of the three; `deal`, the deal's number.
+| key | value |
+|---|---|
+| `tricks` | counting tricks of the agent, the left player, the right player, and the dummy |
+| `payoffs` | payoffs of the three players, in the same order |
+| `deal` | number of the deal |
+
+If an agent plays an illegal card, `env()` ends the episode. The agent then has a total of -7 or
+less, which is no better than the worst legal result. The other agents get a reward of 0 for this
+step, and `truncation` is set for all agents. (PettingZoo's `TerminateIllegalWrapper` does this.)
+`raw_env()` raises `IllegalAction` instead, and the game does not change.
 
 ### Deals
 
-`reset(seed=s)` gives deal 0 of seed `s`, and every `reset()` after it the next deal; these are
-the deals of `ThreeGame`. `reset(options={"deal": cards, "dealer": seat})` sets up a deal, in
-dealing order: the hands from the dealer's left, the stock from the top, the dummy.
-`{"number": n}` picks a deal of the seed; other names are refused. `env.unwrapped.view(agent)` is
-the agent's `ThreeView`, all that it may know.
+`reset(seed=s)` starts deal 0 of seed `s`. Every later `reset()` starts the next deal of this seed.
+`ThreeGame` has the same deals. You can also choose a deal:
+
+- `reset(options={"number": n})` starts deal `n` of the seed.
+- `reset(options={"deal": cards, "dealer": seat})` sets up a deal. The cards are in the order in
+  which they are dealt. The first 21 cards go one at a time to the three players, beginning at the
+  dealer's left. The stock follows from the top, and its last seven cards are the dummy.
+
+`env.unwrapped.view(agent)` returns the agent's `ThreeView`, which holds all that the agent may
+know.
 
 ### Versions
 
-- v0: the first. It becomes v1 when the same seed and actions could give other observations,
-  rewards or deals.
+- v0 is the first version. If the same seed and actions ever lead to other observations, rewards or
+  deals, the new version is called v1.
 """
 
 from __future__ import annotations

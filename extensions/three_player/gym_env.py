@@ -42,28 +42,30 @@ _SEATS = np.uint64(0x7365617473)
 
 
 class GermanWhistThreeEnv(gymnasium.Env[LearnerObservation, int]):
-    """One game for three, the other two seats played by agents.
+    """One agent learns in the game for three, and agents that you name play the other two seats.
 
     | property | value |
     |---|---|
     | Make | `gymnasium.make("german_whist/GermanWhistThree-v0", opponents="thrifty")` |
-    | Actions | `Discrete(52)`: a card of one's own, or of the dummy where one plays it |
-    | Observations | int8 vector of zeros and ones, that of `german_whist_three_v0` |
-    | Rewards | all that the learner was paid since its last action |
+    | Actions | `Discrete(52)`: a card of the learner, or of the dummy if the learner plays it |
+    | Observations | the int8 vector of `german_whist_three_v0` |
+    | Rewards | the sum of what the learner was paid since its last action |
 
     ### Options
 
-    - `opponents`: who plays the other two seats. `"random"` (default) or another agent by name, a
-      function of view and stream; or a pair of these for left and right.
-    - `seat`: the seat of the learner. `"random"` (default): drawn with each deal. `0`, `1` or `2`:
-      fixed.
+    - `opponents`: who plays the other two seats. `"random"` (default), `"thrifty"`, or a
+      function that takes a view and a random stream. A pair gives the left player and the right
+      player different agents.
+    - `seat`: the seat of the learner. `"random"` (default): a random seat in each deal. `0`, `1` or
+      `2`: always this seat.
     - `mask_in_observation`: `False` (default): an observation is an array. `True`: it is a
       dictionary `{"observation": ..., "action_mask": ...}`.
     - `render_mode`: what `render()` gives. `None` (default): nothing. `"human"`: a window.
       `"ansi"`: a text. `"rgb_array"`: an image. `"svg"`: a drawing.
-    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: all.
-    - `illegal`: what an illegal action does. `"lose"` (default): it ends the episode with the worst
-      return. `"raise"`: it raises `IllegalAction`.
+    - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's. `"open"`: all
+      hands.
+    - `illegal`: what an illegal action does. `"lose"` (default): the episode ends with the worst
+      return. `"raise"`: `step` raises `IllegalAction`.
 
     ### What info holds
 
@@ -71,7 +73,7 @@ class GermanWhistThreeEnv(gymnasium.Env[LearnerObservation, int]):
     |---|---|---|
     | `action_mask` | always | int8, 1 for each legal action; zeros after the end |
     | `seat` | always | the learner's seat in this episode |
-    | `result` | last step | `tricks`: own, left's, right's, the dummy's; `payoffs`; `deal` |
+    | `result` | last step | the same three values as in `german_whist_three_v0` |
     """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - Gymnasium reads it from the class

@@ -17,7 +17,9 @@ def pages() -> dict[str, str]:
     """The texts of the pages that are made, by their path in the extension's folder."""
     parts = [
         "# Environments for three, reference",
-        "Made from the docstrings by `make docs`. The [overview](../README.md) has examples.",
+        "This page lists everything about the two environments for three players. The "
+        "[overview](../README.md) has the rules and a first example. `make docs` writes this page "
+        "from the docstrings.",
     ]
     for title, documented in ENVIRONMENTS.items():
         parts += [f"## {title}", getdoc(documented) or ""]
