@@ -29,10 +29,13 @@ from german_whist.engine.batch.config import HORIZONS, REWARDS
 from german_whist.training.algorithms.registry import make_trainer, settings_kind
 from german_whist.training.experiments.benchmark import (
     load_benchmark,
+    load_results,
     measure_job,
 )
 from german_whist.training.run import resume, start
 from german_whist.training.run_state import agent_from_weights
+
+FOLDER = Path(__file__).resolve().parents[1]
 
 TRAINERS: dict[str, dict[str, Any]] = {
     "r_nad": {"hidden_sizes": [8], "n_envs": 4, "n_steps": 4, "batch_size": 8, "delta_m": 3},
@@ -300,3 +303,14 @@ def test_benchmark_trains_and_measures_it(trainer: str, tmp_path: Path) -> None:
     (point,) = json.loads((job.folder / "result.json").read_text())["points"]
     assert 0 < point["values"]["exploitability"] < 1
     assert point["decisions"] >= 200
+
+
+def test_published_runs_are_those_of_the_benchmark() -> None:
+    published = load_results(FOLDER / "docs" / "published.jsonl")
+    benchmark = load_benchmark(FOLDER / "configs" / "benchmark" / "other-algorithms.yaml")
+    jobs = {(job.algorithm, job.seed): job for job in benchmark.jobs(Path())}
+    assert {(result.algorithm, result.seed) for result in published} == set(jobs)
+    for result in published:
+        job = jobs[result.algorithm, result.seed]
+        origin = {**job.origin, "machine": result.machine, "given": job.given}
+        assert origin == {name: getattr(result, name) for name in origin}
