@@ -36,8 +36,8 @@ FOREPLAY_OPTIONS: ForeplayOptions = {
 
 An episode ends when the stock is empty, after 13 decisions of each player instead of 26. The reward
 is +1 for the player who would win the hand if both played the endgame perfectly, and -1 for the
-other player. The trump suit always comes first, so what is learned with one trump suit also holds
-for the other suits.
+other player; a tie, which some rule sets allow, pays 0. The trump suit always comes first, so what
+is learned with one trump suit also holds for the other suits.
 
 Registered with these options are `german_whist/GermanWhistForeplay-v0` in Gymnasium and
 `german_whist/german_whist_foreplay_v0` in PettingZoo.

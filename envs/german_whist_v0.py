@@ -31,8 +31,9 @@ The loop prints `player_0 1.0` and `player_1 -1.0`.
 An episode is a whole hand, as people play it. To train an agent, use a shorter problem:
 `german_whist_v0.env(**german_whist.FOREPLAY_OPTIONS)`. An episode then ends when the stock is
 empty. The winner is the player who would win the hand if both played the endgame perfectly. This
-player gets +1, and the other gets -1. Trumps always come first in the observation. The same
-environment is `pettingzoo.make("aec", "german_whist/german_whist_foreplay_v0")`.
+player gets +1, and the other gets -1; a tie, which some rule sets allow, pays 0. Trumps always come
+first in the observation. The same environment is `pettingzoo.make("aec",
+"german_whist/german_whist_foreplay_v0")`.
 
 ### Actions
 

@@ -7,6 +7,7 @@ from .algorithms.base import Trainer as Trainer
 from .api import Trained as Trained
 from .callbacks.base import Callback as Callback
 from .callbacks.base import TrainingRun as TrainingRun
+from .given import Given as Given
 from .rollout.input_features import inputs_of as inputs_of
 from .run_state import EvaluationResult as EvaluationResult
 from .settings import Settings as Settings
