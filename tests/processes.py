@@ -1,10 +1,23 @@
-"""What tests ask the system about processes."""
+"""What tests ask the system about processes, and work for them to do."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+
+def work(seconds: float) -> None:
+    """Use the processor for so many seconds."""
+    began = time.thread_time()
+    while time.thread_time() - began < seconds:
+        pass
+
+
+def make_work(_: None) -> Callable[[float], None]:
+    """`work` as the task of workers: they import this module alone, and start soon."""
+    return work
 
 
 def children_of(pid: int, wait: float = 0.0) -> list[int]:

@@ -32,7 +32,7 @@ if SIMULATED:
     # Two blocks, the second with a thread less.
     cuda_kernels.THREADS_OF_BLOCK = 2
 to_host = CudaBackend().to_host
-TINY = Rules(name="tiny", suits=3, ranks=6, hand=3)
+TINY = Rules(name="tiny", suits=3, ranks=4, hand=3)
 TWO_SUITS = Rules(name="two suits", suits=2, ranks=4, hand=2)
 DRAFT = Rules(name="tiny draft", suits=2, ranks=4, hand=2, choice=True)
 
@@ -158,10 +158,10 @@ def main(rules: list[str]) -> None:
     counts = {name: agree(name, horizon="hand") for name in rules}
     counts["looked up"] = agree(TINY, horizon="foreplay", reward="tricks")
     counts["looked up, low"] = agree(
-        Rules(name="tiny", suits=3, ranks=6, hand=3, contract="low"), horizon="foreplay"
+        Rules(name="tiny", suits=3, ranks=4, hand=3, contract="low"), horizon="foreplay"
     )
     counts["on this side"] = agree(TINY, True, horizon="foreplay")
-    counts["match"] = agree(TWO_SUITS, horizon="match", match=3, suit_order="raw")
+    counts["match"] = agree(TWO_SUITS, horizon="match", match=2, suit_order="raw")
     counts["draft"] = agree(DRAFT, horizon="hand")
     counts["history"] = agree(TINY, horizon="hand", observation="history")
     check_games_are_played_without_showing(TINY)

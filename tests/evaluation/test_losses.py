@@ -10,17 +10,15 @@ import pandas as pd
 import pytest
 
 from german_whist import exploitability, load_agent, load_rules
+from german_whist.engine.rules import Rules
 from german_whist.evaluation.exploitability import exact
 from german_whist.evaluation.exploitability.action_probabilities import strategy_of
 from german_whist.solvers.best_response import strategy_value
 from german_whist.solvers.game_tree import GameTree, Level
 
 DECK = "2x4-h2"
-
-
-@pytest.fixture(scope="module")
-def tree() -> GameTree:
-    return GameTree.of(load_rules(DECK), dealer=1)
+SMALL = load_rules({"name": "one suit", "suits": 1, "ranks": 6, "hand": 2})
+"""Every play of it is soon walked."""
 
 
 @pytest.fixture(scope="module")
@@ -29,55 +27,52 @@ def threshold() -> Any:
 
 
 @pytest.fixture(scope="module")
-def strategies(threshold: Any, tree: GameTree) -> tuple[Any, Any]:
-    """The policy's and the best response's strategy on the full tree."""
-    return strategy_of(load_agent("threshold", DECK), tree), strategy_of(
-        threshold.best_response, tree
-    )
+def losses(threshold: Any) -> Any:
+    """In words, which take a while to write."""
+    return threshold.losses()
 
 
-def test_losses_by_reach_add_up_to_the_exploitability(threshold: Any) -> None:
-    for result in (
-        threshold,
-        exploitability("nash", DECK, details=True),
-        exploitability(["threshold", "random-exact"], DECK, weights=[1, 3], details=True),
-    ):
-        losses = result.losses()
-        total = (losses["reach"] * losses["loss"]).sum()
-        assert total == pytest.approx(result.exploitability, abs=1e-6)
-        assert total == pytest.approx(losses["cost"].sum())
-        # Each player decides twice for the stock in every hand.
-        assert losses["reach"].sum() == pytest.approx(2, abs=1e-6)
+def check_total(result: Any, losses: Any, decisions: int) -> None:
+    total = (losses["reach"] * losses["loss"]).sum()
+    assert total == pytest.approx(result.exploitability, abs=1e-6)
+    assert total == pytest.approx(losses["cost"].sum())
+    # So often each player decides for the stock in every hand.
+    assert losses["reach"].sum() == pytest.approx(decisions, abs=1e-6)
 
 
-def check_response(result: Any, tree: GameTree, policy: Any, response: Any) -> None:
+def test_losses_by_reach_add_up_to_the_exploitability(threshold: Any, losses: Any) -> None:
+    check_total(threshold, losses, 2)
+    mixture = exploitability(["threshold", "random-exact"], SMALL, weights=[1, 3], details=True)
+    check_total(mixture, mixture.losses(), 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "deck"),
+    [
+        ("threshold", SMALL),
+        ("random-exact", SMALL),
+        # With a second trick for the stock.
+        pytest.param("threshold", load_rules(DECK), marks=pytest.mark.thorough),
+    ],
+    ids=lambda value: str(getattr(value, "name", value)),
+)
+def test_best_response_wins_what_is_stated(name: str, deck: Rules) -> None:
+    result, tree = exploitability(name, deck, details=True), GameTree.of(deck, dealer=1)
+    policy = strategy_of(load_agent(name, deck), tree)
+    response = strategy_of(result.best_response, tree)
     won = strategy_value(tree, response, policy), -strategy_value(tree, policy, response)
     assert won == pytest.approx([result.against_dealer, result.against_leader], abs=1e-6)
 
 
-def test_best_response_wins_what_is_stated(
-    threshold: Any, tree: GameTree, strategies: tuple[Any, Any]
-) -> None:
-    check_response(threshold, tree, *strategies)
-
-
-@pytest.mark.thorough
-def test_best_response_to_play_at_random_wins_what_is_stated(tree: GameTree) -> None:
-    result, agent = (
-        exploitability("random-exact", DECK, details=True),
-        load_agent("random-exact", DECK),
-    )
-    check_response(result, tree, strategy_of(agent, tree), strategy_of(result.best_response, tree))
-
-
-def test_loss_is_what_one_better_card_wins(
-    threshold: Any, tree: GameTree, strategies: tuple[Any, Any]
-) -> None:
+def test_loss_is_what_one_better_card_wins() -> None:
     """The costliest decision of the leader, against a plain sum over all histories behind it."""
-    losses = threshold.losses()
+    result, tree = exploitability("threshold", SMALL, details=True), GameTree.of(SMALL, dealer=1)
+    losses = result.losses()
     at = int(np.flatnonzero((losses["seat"] == "leader") & (losses["trick"] == 1))[0])
-    policy, response = strategies
-    view = threshold.details.views[at]
+    policy, response = (
+        strategy_of(agent, tree) for agent in (load_agent("threshold", SMALL), result.best_response)
+    )
+    view = result.details.views[at]
     level: Level = tree.levels[0]
     (index,) = [k for k, each in enumerate(level.views) if each.tobytes() == view.tobytes()]
     deals = np.flatnonzero(level.info_states == index)
@@ -91,8 +86,8 @@ def test_loss_is_what_one_better_card_wins(
     assert better > 0
 
 
-def test_losses_are_columns_that_pandas_reads(threshold: Any) -> None:
-    frame = pd.DataFrame(threshold.losses())
+def test_losses_are_columns_that_pandas_reads(threshold: Any, losses: Any) -> None:
+    frame = pd.DataFrame(losses)
     assert frame["cost"].is_monotonic_decreasing
     worst = frame.iloc[0]
     assert worst["card"] != worst["best_card"]
@@ -105,7 +100,9 @@ def test_losses_are_columns_that_pandas_reads(threshold: Any) -> None:
 
 
 def test_equilibrium_gives_nothing_away() -> None:
-    losses = exploitability("nash", DECK, details=True).losses()
+    nash = exploitability("nash", DECK, details=True)
+    losses = nash.losses()
+    check_total(nash, losses, 2)
     assert losses["cost"].sum() < 1e-3
     mixed = losses["probability"] < 0.99
     assert losses["cost"][mixed].max() < 1e-4

@@ -328,10 +328,20 @@ def test_no_agent_is_asked_in_a_view_that_play_cannot_lead_to() -> None:
 
 
 # Of a foreplay of one trick, its winner has all tricks as the ending begins.
-ALL_OF_TWO = SMALLEST | {"name": "all of two", "ranks": 4, "counts": "all", "pay": "margin"}
+ALL = {"counts": "all", "pay": "margin"}
+ALL_OF_TWO = SMALLEST | {"name": "all of two", "hand": 1} | ALL
+ALL_OF_TWO_BY_CHOICE = SMALLEST | {"name": "all of two, by choice", "ranks": 4} | ALL
 
 
-@pytest.mark.parametrize("rules", [*TINY[-2:], ALL_OF_TWO], ids=[*NAMES[-2:], "all of two"])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *TINY[-2:],
+        ALL_OF_TWO,
+        pytest.param(ALL_OF_TWO_BY_CHOICE, marks=pytest.mark.thorough),
+    ],
+    ids=lambda rules: rules["name"],
+)
 def test_without_learning_it_is_play_at_random_to_exact_endings(rules: Any) -> None:
     loaded = load_rules(rules)
     agent = load_agent("random-exact", loaded)

@@ -1,4 +1,4 @@
-"""What tests of trainings share: processes that need no torch do not load it."""
+"""What tests of trainings share: processes that load and measure only what a test needs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ import pytest
 
 
 @pytest.fixture
-def no_tensorboard(
+def light_workers(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers find no TensorBoard, for which torch writes: a table needs neither."""
+    """Workers find no TensorBoard, for which torch writes: a table needs neither.
+
+    They time a short reference loop, as this process does (`short_reference_loop`).
+    """
     folder = tmp_path_factory.mktemp("hook")
-    code = "import sys; sys.modules['tensorboard'] = None"
+    code = """
+import sys
+from german_whist.common import reference_loop
+
+sys.modules["tensorboard"] = None
+reference_loop._ROUNDS = 40
+"""
     (folder / "sitecustomize.py").write_text(code, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(folder))

@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from small_runs import interrupted_when
 from german_whist import Game
 from german_whist.agents.checkpoints import FOLDER, list_checkpoints
 from german_whist.agents.networks.policy import NetworkAgent
+from german_whist.agents.registry import load_agent
 from german_whist.cli import main
 from german_whist.common import plugins
 from german_whist.common.provenance import processor
@@ -34,6 +37,7 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation import evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.experiments import benchmark as benchmarking
+from german_whist.training.experiments import benchmark_report
 from german_whist.training.experiments.benchmark import (
     RUN,
     BenchmarkJob,
@@ -58,6 +62,21 @@ from german_whist.training.given import Given
 from german_whist.training.presets import settings_from
 
 pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def random_play_measured_once() -> Iterator[None]:
+    """Every page states the exploitability of random play, which takes a while on each deck."""
+    measured = cache(lambda rules: measure_exploitability(load_agent("random-exact", rules), rules))
+
+    def measure(agent: Any, rules: str) -> Any:
+        assert agent.name == "random-exact"
+        return measured(rules)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(benchmark_report, "measure_exploitability", measure)
+        yield
+
 
 # Of all trainers this one starts soonest: it needs no torch.
 TINY = {
@@ -92,7 +111,7 @@ def test_values_of_a_seed_are_one_observation() -> None:
     assert (apart.low, apart.value, apart.high) == (2.0, 2.0, 2.0)
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_benchmark_trains_what_is_missing_and_writes_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,7 +219,7 @@ FOREIGN = [
 TRAINED_AGAIN = [each[:3] for each in (FOREIGN[0], FOREIGN[8], FOREIGN[12])]
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 @pytest.mark.parametrize(("name", "steps", "value", "message"), FOREIGN)
 def test_foreign_result_is_refused_before_training_until_it_is_deleted(
     name: str,
@@ -237,7 +256,7 @@ def test_foreign_result_is_refused_before_training_until_it_is_deleted(
     assert points_in(second) == before
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_results_are_of_the_machine_that_measured_them(
     begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -263,7 +282,7 @@ class Watch(Callback):
 """
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 @pytest.mark.parametrize(
     "settings",
     [{"trainer": "own_code:Mine"}, {"trainer": "mccfr", "callbacks": ["own_code:Watch"]}],
@@ -313,7 +332,7 @@ def test_results_belong_to_the_source_that_was_trained(
         edit(file, "code", value=digest())
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_result_of_another_evaluation_is_measured_anew(
     begun: Path,
     tmp_path: Path,
@@ -340,7 +359,7 @@ def test_result_of_another_evaluation_is_measured_anew(
     assert points_in(second) == before
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_values_belong_to_checkpoint_and_evaluation(begun: Path, tmp_path: Path) -> None:
     shutil.copytree(begun / "found", tmp_path / "found")
     (job, *_) = load_benchmark(str(begun / "tiny.yaml")).jobs(tmp_path / "found")
@@ -360,7 +379,7 @@ def test_values_belong_to_checkpoint_and_evaluation(begun: Path, tmp_path: Path)
         assert points_in(job.folder) == points
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_run_that_is_not_of_the_job_is_refused(begun: Path, tmp_path: Path) -> None:
     shutil.copytree(begun / "found", tmp_path / "found")
     (job, *_) = load_benchmark(str(begun / "tiny.yaml")).jobs(tmp_path / "found")
@@ -425,7 +444,7 @@ def test_algorithm_that_is_named_like_a_path_stays_in_the_folder(tmp_path: Path)
     assert len(job.folder.relative_to(tmp_path / "found").parts) == 3
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_interrupted_job_comes_to_the_same_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -472,7 +491,7 @@ def test_interrupted_job_comes_to_the_same_points(
     assert seconds == sorted(seconds)
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_failed_training_says_why_where_the_benchmark_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -553,7 +572,7 @@ def test_ablation_has_every_other_combination() -> None:
     assert found == {(trainer, *pair) for trainer in ("ppo", "mmd") for pair in pairs}
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_benchmark_measures_players_that_sample(tmp_path: Path) -> None:
     """With exact endgames, though the player was trained on endgames."""
     deck = tmp_path / "deck.yaml"
@@ -595,7 +614,7 @@ def test_evaluation_says_whose_endings_were_played(tmp_path: Path) -> None:
     assert names == ["exploitability", "exploitability with its own endings"]
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_signal_ends_the_training_under_way_and_none_begins(
     number: signal.Signals, tmp_path: Path
@@ -770,7 +789,7 @@ def helper():
 """
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_outside_network_is_trained_beside_published_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -263,7 +263,7 @@ class Once(Always):
 """
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_one_command_trains_with_several_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -294,7 +294,7 @@ def test_one_command_trains_with_several_seeds(
     assert again.last["random"].decisions >= 1280
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_seed_whose_worker_keeps_dying_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -309,7 +309,7 @@ def test_seed_whose_worker_keeps_dying_is_given_up(
     ]
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_seeds_without_a_state_begin_unless_they_are_locked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,7 +69,7 @@ def test_example_trains_plays_and_resumes(folder: Path, capsys: pytest.CaptureFi
     assert len(list_checkpoints(folder / "on" / "checkpoints")) == 2
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_benchmark_shows_an_outside_trainer_beside_published(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

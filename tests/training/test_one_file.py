@@ -33,7 +33,7 @@ def test_settings_are_those_of_the_file() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("no_tensorboard", "few_checked_hands")
+@pytest.mark.usefixtures("light_workers", "few_checked_hands")
 def test_interrupted_comparison_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_file, "affordable_decisions", lambda *_: 256)
     monkeypatch.setattr(one_file, "RULES", ("2x4-h2", "classic"))

@@ -226,7 +226,7 @@ def test_without_opponents_the_exploitability_is_minimized(tmp_path: Path) -> No
     assert f"trial {result.best.number}, {text}: batch_size=" in "\n".join(lines)
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_finalists_are_trained_again_with_seeds_of_their_own(tmp_path: Path) -> None:
     options = {"eval_opponents": [], "trials": 2, "final_seeds": 2, "pruner": "Nop"}
     sweep = load_sweep(written(tmp_path, **TABLES, **options))
@@ -430,7 +430,7 @@ def test_sweep_counts_a_diverged_trial_and_goes_on(tmp_path: Path) -> None:
     assert sum(", diverged: " in line for line in lines) == 2
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_trials_side_by_side_have_the_results_of_one_by_one(tmp_path: Path) -> None:
     sweep = load_sweep(written(tmp_path, **TABLES, trials=2, sampler="Random", pruner="Nop"))
     results = []

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import processes
 import pytest
 from small_runs import quiet
 
@@ -42,12 +43,15 @@ from german_whist.training.presets import settings_from
 from german_whist.training.run import Run, resume, start
 from german_whist.training.settings import Settings
 
-PART = 0.4
+PART = 0.15
 """Processor seconds of an iteration's work."""
 ITERATIONS = 3
 WHOLE = PART * ITERATIONS
 SLACK = 0.3
-"""Of the clocks of running children, and of what the package does within a trainer's calls."""
+"""Of the clocks of running children, and of what the package does within a trainer's calls.
+
+Work that counts twice, or not at all, is further off.
+"""
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
 
@@ -57,10 +61,7 @@ def is_about(seconds: float, expected: float) -> bool:
 
 
 def work(seconds: float = PART) -> None:
-    """Use the processor for so many seconds."""
-    began = time.thread_time()
-    while time.thread_time() - began < seconds:
-        pass
+    processes.work(seconds)
 
 
 class StillTime:
@@ -387,7 +388,7 @@ def test_work_of_a_trainer_that_a_callback_ends_has_a_row(still: StillTime, tmp_
     assert (row["decisions"], row["processor_seconds"]) == (100, 1)
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_benchmark_has_the_seconds_of_all_iterations(still: StillTime, tmp_path: Path) -> None:
     benchmark = Benchmark(
         algorithms={"mine": {"trainer": f"{__name__}:Working"}},
@@ -431,20 +432,16 @@ def test_benchmark_has_the_seconds_of_all_cfr_plus_iterations(
 # -- the clock itself
 
 
-def _worker(_: None) -> Callable[[float], None]:
-    return work
-
-
 @linux
 @pytest.mark.parametrize("helper", [False, True])
 def test_helpers_do_not_count_while_they_run_nor_ended(helper: bool) -> None:
     began = processor_seconds()
-    with Executor(_worker, helper=helper) as executor:
+    with Executor(processes.make_work, helper=helper) as executor:
         executor.submit(PART).result()
         running = processor_seconds() - began
     ended = processor_seconds() - began
     for seconds in (running, ended):
-        assert (seconds >= PART - SLACK) != helper
+        assert (seconds >= PART) != helper
 
 
 def test_clock_counts_work_and_what_runs_beside_it(still: StillTime) -> None:
@@ -531,7 +528,7 @@ def test_steps_are_counted_where_games_are_stepped(kind: type[Trainer], tmp_path
     assert resumed.rows[-1]["env_steps"] == 300
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 def test_benchmark_counts_steps_and_all_seconds_of_a_trainer(tmp_path: Path) -> None:
     class_name = f"{__name__}:PlayingInChild"
     benchmark = Benchmark(
@@ -555,7 +552,7 @@ class PlayingElsewhere(Playing):
         return {"paid": 0.5}
 
 
-@pytest.mark.usefixtures("no_tensorboard")
+@pytest.mark.usefixtures("light_workers")
 @pytest.mark.parametrize("kind", [Outside, PlayingElsewhere])
 def test_benchmark_marks_decisions_that_a_trainer_reports(
     kind: type[Trainer], tmp_path: Path

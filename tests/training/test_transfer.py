@@ -48,7 +48,7 @@ def test_rank_correlation_is_spearmans() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("no_tensorboard", "few_checked_hands")
+@pytest.mark.usefixtures("light_workers", "few_checked_hands")
 def test_interrupted_comparison_goes_on_and_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
