@@ -21,6 +21,8 @@ from german_whist.evaluation import evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.callbacks.base import CALLBACKS
 
+pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -20,6 +20,8 @@ from german_whist.evaluation import evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from support import KEY
 
+pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
 DECK = "2x4-h2"
 
 

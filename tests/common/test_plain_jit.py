@@ -90,8 +90,6 @@ def test_fallback_is_reported_and_numba_checked_once(tmp_path: Path) -> None:
     done = python(SMALL, tmp_path)
     assert (done.stdout, done.stderr) == ("1 False\n", "")
     assert mark.stat().st_mtime == 1
-    done = python(SMALL, tmp_path, GERMAN_WHIST_PLAIN_JIT="1")
-    assert (done.stdout, done.stderr) == ("1 True\n", "")
 
 
 # Options of numba that no promise covers.

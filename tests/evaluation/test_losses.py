@@ -16,6 +16,8 @@ from german_whist.evaluation.exploitability.action_probabilities import strategy
 from german_whist.solvers.best_response import strategy_value
 from german_whist.solvers.game_tree import GameTree, Level
 
+pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
 DECK = "2x4-h2"
 SMALL = load_rules({"name": "one suit", "suits": 1, "ranks": 6, "hand": 2})
 """Every play of it is soon walked."""

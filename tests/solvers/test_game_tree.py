@@ -23,6 +23,8 @@ from german_whist.solvers.best_response import best_response_value, strategy_val
 from german_whist.solvers.game_tree import GameTree
 from german_whist.solvers.public_tree_traversal import PublicTreeTraversal
 
+pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
 DECK = "2x4-h2"
 SMALL: dict[str, Any] = {"name": "small", "suits": 2, "ranks": 3, "hand": 2, "stock": 2}
 EXCHANGE: dict[str, Any] = {"name": "one", "suits": 1, "ranks": 5, "hand": 1, "exchange": True}

@@ -20,6 +20,8 @@ from german_whist.training.algorithms.registry import (
     settings_kind,
 )
 
+pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
 SMALL = [
     "rules=2x4-h2",
     "threads=1",

@@ -19,6 +19,8 @@ from german_whist.solvers.public_tree_traversal import PublicTreeTraversal
 from german_whist.solvers.traversal import LEARN
 from german_whist.training.algorithms.mccfr import MCCFR, MCCFRSettings
 
+pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
 DECK = "2x4-h2"
 TINY: list[dict[str, Any]] = [
     {"name": "high", "suits": 2, "ranks": 3, "hand": 2},

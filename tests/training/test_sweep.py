@@ -53,6 +53,8 @@ from german_whist.training.settings import Settings
 pytest.importorskip("torch")
 optuna = pytest.importorskip("optuna")
 
+pytestmark = pytest.mark.usefixtures("few_checked_hands")
+
 SMALL = {
     "n_envs": 16,
     "decisions": 640,
