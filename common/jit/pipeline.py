@@ -21,6 +21,7 @@ from numba.core.compiler_machinery import (
     _pass_registry,
     register_pass,
 )
+from numba.core.inline_closurecall import InlineWorker
 from numba.core.lowering import Lower
 from numba.core.typed_passes import (
     AnnotateTypes,
@@ -30,6 +31,7 @@ from numba.core.typed_passes import (
 from numba.core.untyped_passes import (
     FindLiterallyCalls,
     InlineClosureLikes,
+    InlineInlinables,
     IRProcessing,
     LiteralPropagationSubPipelinePass,
     LiteralUnroll,
@@ -118,6 +120,29 @@ class _Lowering(NativeLowering):
         return _Lower
 
 
+class _InlineWorker(InlineWorker):
+    """Inline the IR of a function as it is: it is made anew for each call.
+
+    Numba copies it twice, block by block, and all variables of the function with each block.
+    """
+
+    def run_untyped_passes(
+        self, func: Callable[..., object], enable_ssa: bool = False
+    ) -> ir.FunctionIR:
+        self._compiler_pipeline = _untyped_pipeline
+        callee = super().run_untyped_passes(func, enable_ssa)
+        for block in callee.blocks.values():
+            block.__deepcopy__ = lambda _, block=block: block
+        return callee
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Inlining(InlineInlinables):
+    def _do_work(self, *args: object) -> bool:
+        args[-1].__class__ = _InlineWorker
+        return super()._do_work(*args)
+
+
 _UNUSED_PASSES = (
     IRProcessing,
     WithLifting,
@@ -131,6 +156,13 @@ _UNUSED_PASSES = (
 """Passes for closures, `with`, `raise` and literals, which no function of this package has, and one
 whose result the next pass computes anew. Each may rebuild the control flow and the lifetimes of all
 variables of a function. Expressions of whole arrays are rewritten only where functions allocate."""
+
+
+_REPLACED: dict[type[CompilerPass], type[CompilerPass]] = {
+    NativeLowering: _Lowering,
+    InlineInlinables: _Inlining,
+}
+"""Passes of numba, and those that stand for them here."""
 
 
 class _Pipeline(PassManager):
@@ -150,20 +182,33 @@ class Compiler(CompilerBase):
     """Passes of a subclass that follow the inference of types."""
 
     def define_pipelines(self) -> list[PassManager]:
-        pipeline = _Pipeline("nopython")
-        # Branches known from types and constants are pruned three times: once is enough without
-        # closures, after functions were inlined by their code.
-        passes: dict[type[CompilerPass], str] = {}
-        unused = _UNUSED_PASSES if self.state.flags.nrt else (*_UNUSED_PASSES, NopythonRewrites)
-        for one, name in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
-            if one not in unused:
-                passes.pop(one, None)
-                passes[_Lowering if one is NativeLowering else one] = name
-        pipeline.passes = list(passes.items())
-        for extra_pass in self.extra_passes:
-            pipeline.add_pass_after(extra_pass, AnnotateTypes)
-        pipeline.finalize()
-        return [pipeline]
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state).passes
+        return [_pipeline(self.state, passes, self.extra_passes)]
+
+
+def _untyped_pipeline(state: StateDict) -> PassManager:
+    return _pipeline(state, DefaultPassBuilder.define_untyped_pipeline(state).passes)
+
+
+def _pipeline(
+    state: StateDict,
+    numbas: list[tuple[type[CompilerPass], str]],
+    extra_passes: tuple[type[LoweringPass], ...] = (),
+) -> PassManager:
+    pipeline = _Pipeline("nopython")
+    # Branches known from types and constants are pruned three times: once is enough without
+    # closures, after functions were inlined by their code.
+    passes: dict[type[CompilerPass], str] = {}
+    unused = _UNUSED_PASSES if state.flags.nrt else (*_UNUSED_PASSES, NopythonRewrites)
+    for one, name in numbas:
+        if one not in unused:
+            passes.pop(one, None)
+            passes[_REPLACED.get(one, one)] = name
+    pipeline.passes = list(passes.items())
+    for extra_pass in extra_passes:
+        pipeline.add_pass_after(extra_pass, AnnotateTypes)
+    pipeline.finalize()
+    return pipeline
 
 
 @contextmanager

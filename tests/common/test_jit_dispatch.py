@@ -11,6 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numba.core import ir
 from numba.core.runtime import _nrt_python as memory
 from numba.core.runtime.nrt import rtsys
 
@@ -26,6 +27,7 @@ def _linked(noinline: bool = False, **options: Any) -> Any:
 
 
 jit, forceinline, noinline = _linked(), _linked(forceinline=True), _linked(noinline=True)
+inline_ir = _linked(inline="always")
 allocating = _linked(**compiled._ALLOCATING)
 
 
@@ -72,6 +74,36 @@ def test_function_is_called_by_python_and_compiled_code() -> None:
     assert squared(7) == 49
     assert user_function(9) == 81 + plainly(9)
     assert squared(np.int32(7)) == 49
+
+
+@inline_ir
+def _steps(x: int, limit: int) -> int:
+    steps = 0
+    while x != 1 and steps < limit:
+        x = 3 * x + 1 if x % 2 else x // 2
+        steps += 1
+    return steps
+
+
+@inline_ir
+def _both_steps(x: int, y: int) -> int:
+    if x == y:
+        return 2 * _steps(x, 100)
+    return _steps(x, 100) + _steps(y, 100)
+
+
+def test_functions_are_inlined_without_copies_of_numbas(monkeypatch: pytest.MonkeyPatch) -> None:
+    @jit
+    def total_steps(x: int) -> int:
+        return _both_steps(x, x + 1) + _both_steps(x, x) + _steps(x, 3)
+
+    def copied(*_: object) -> None:
+        raise AssertionError("numba copies a function that it inlines")
+
+    for kind in (ir.Var, ir.Block):
+        monkeypatch.setattr(kind, "__deepcopy__", copied, raising=False)
+    steps = {6: 8, 7: 16}
+    assert total_steps(6) == steps[6] + steps[7] + 2 * steps[6] + 3
 
 
 def test_called_function_is_copied_into_no_caller() -> None:
