@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..common.plugins import Entry, Registry, error_location, error_text, load_source
+from ..common.plugins import Entry, Registry, error_location, error_text
 from ..common.suggestions import type_phrase
 from ..common.trust import check_trusted
 from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules, name_beside
@@ -238,11 +238,12 @@ def _find(text: str) -> _Found:
     entry, parameter_text = _registered(text)
     name = text.partition(":")[0]
     if entry is not None:
-        factory, usage = _load(entry.source), entry.usage
+        factory, usage = _load(entry), entry.usage
     elif not name.endswith(".py") and (match_object := _MODULE_AND_OBJECT.fullmatch(text)):
         module, target, parameter_text = match_object.groups(default="")
         check_trusted(f"{module}:{target}")
-        factory, usage = _load(f"{module}:{target}"), None
+        source = f"{module}:{target}"
+        factory, usage = _load(Entry(text, source, "", text)), None
     else:
         raise ValueError(unknown_agent(text, name, list(agent_names())))
     return _Found(title, text, factory, _split(parameter_text), usage)
@@ -349,10 +350,10 @@ def _check_made_for(agent: Agent, name: str, rules: Rules, match: Match | None) 
         )
 
 
-def _load(source: object) -> Any:
-    factory = load_source(source)
+def _load(entry: Entry) -> Any:
+    factory = entry.load()
     if not callable(factory) and not isinstance(factory, Agent):
-        raise ValueError(f"{source} is {type_phrase(factory)}, which is not an agent")
+        raise ValueError(f"{entry.source} is {type_phrase(factory)}, which is not an agent")
     return factory
 
 
@@ -445,7 +446,7 @@ def rules_of_agent(agent: object) -> tuple[Rules, ...] | None:
     if not isinstance(agent, (str, Path)):
         return None
     entry, parameters = _registered(parse_agent_name(str(agent))[1])
-    rules_played = None if entry is None else getattr(_load(entry.source), "rules_played", None)
+    rules_played = None if entry is None else getattr(_load(entry), "rules_played", None)
     return None if rules_played is None else rules_played(*_split(parameters))
 
 

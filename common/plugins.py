@@ -36,12 +36,24 @@ class Entry:
     """The name with its parameters, for help texts."""
     note: str = ""
     """A remark beside `about`, for help texts."""
+    origin: str = ""
+    """Entry point and package that it comes from, for errors; empty if registered in code."""
+
+    def load(self) -> Any:
+        """The object, imported if its source is a path."""
+        try:
+            return load_source(self.source)
+        except Exception as error:
+            if not self.origin:
+                raise
+            text = str(error) if isinstance(error, ValueError) else error_text(error)
+            raise ValueError(f"{self.origin} cannot be loaded: {text}") from error
 
     def described(self) -> Entry:
         """The entry with a description; one of an entry point says it in its docstring."""
         if self.about:
             return self
-        text = inspect.getdoc(load_source(self.source)) or f"from {self.source}"
+        text = inspect.getdoc(self.load()) or f"from {self.source}"
         return replace(self, about=text.partition("\n")[0].rstrip("."))
 
     @property
@@ -84,18 +96,27 @@ class Registry:
         """All entries, including those of entry points."""
         entries = dict(self._builtin)
         for point in installed(self.group):
-            entries.setdefault(point.name, Entry(point.name, point.value, "", point.name))
+            package = f" of the package {point.dist.name}" if point.dist else ""
+            origin = f"the {self.noun} {point.name!r}{package} (entry point {point.value})"
+            entry = Entry(point.name, point.value, "", point.name, origin=origin)
+            entries.setdefault(point.name, entry)
         return entries
 
-    def described(self) -> list[Entry]:
-        """All entries with their descriptions, for lists.
+    def described(self) -> tuple[list[Entry], list[str]]:
+        """All entries with their descriptions, for lists, and a sentence for each broken one.
 
         Entry points of a module stand in the order in which it defines them: an installation sorts
         them by name.
         """
-        added = [entry for name, entry in self.entries().items() if name not in self._builtin]
+        added, errors = [], []
+        for name, entry in self.entries().items():
+            if name not in self._builtin:
+                try:
+                    added.append(entry.described())
+                except ValueError as error:
+                    errors.append(str(error))
         added.sort(key=_place_of_definition)
-        return [entry.described() for entry in (*self._builtin.values(), *added)]
+        return [*(entry.described() for entry in self._builtin.values()), *added], errors
 
     def get(self, name: str) -> Entry | None:
         """The entry of a name; entry points are read only for what is not registered."""
@@ -104,7 +125,7 @@ class Registry:
     def find(self, text: str) -> Any:
         """The object registered under a name, or at `package.module:object`."""
         if (entry := self.get(text)) is not None:
-            return load_source(entry.source)
+            return entry.load()
         if ":" in text:
             check_trusted(text)
             return import_object(text)
@@ -114,7 +135,6 @@ class Registry:
 
 def _place_of_definition(entry: Entry) -> tuple[str, int]:
     module, _, name = str(entry.source).partition(":")
-    load_source(entry.source)
     names = list(vars(importlib.import_module(module)))
     return module, names.index(name) if name in names else len(names)
 

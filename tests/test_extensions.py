@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from german_whist import load_agent
 from german_whist.common import plugins
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,6 +114,30 @@ def test_agents_of_a_module_are_listed_as_it_defines_them(
     (about / "entry_points.txt").write_text("\n".join(points))
     monkeypatch.syspath_prepend(tmp_path)
     assert "novice\n    Plays badly\nexpert\n    Plays well\n" in whist("agents").out
+
+
+@pytest.mark.parametrize("fault", ["raise RuntimeError('boom')", "import nothing_of_this_name"])
+def test_agent_that_cannot_be_imported_is_named_and_others_are_listed(
+    tmp_path: Path, whist: Any, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    about = tmp_path / "whist_levels-1.dist-info"
+    about.mkdir()
+    (tmp_path / "whist_levels.py").write_text(LEVELS)
+    (tmp_path / "whist_fault.py").write_text(fault)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: whist-levels\nVersion: 1\n")
+    points = ["[german_whist.agents]", "broken = whist_fault:Bad", "novice = whist_levels:Weak"]
+    (about / "entry_points.txt").write_text("\n".join(points))
+    monkeypatch.syspath_prepend(tmp_path)
+    listed = whist("agents")
+    assert "champion[:sample]" in listed.out
+    assert "novice\n    Plays badly" in listed.out
+    named = "the agent 'broken' of the package whist-levels (entry point whist_fault:Bad) cannot be"
+    error = "boom" if "boom" in fault else "No module named 'nothing_of_this_name'"
+    (line,) = listed.err.splitlines()
+    assert named in line
+    assert error in line
+    with pytest.raises(ValueError, match=re.escape(named)):
+        load_agent("broken")
 
 
 def test_commands_that_cannot_be_imported_are_named(greeter: Path, whist: Any) -> None:

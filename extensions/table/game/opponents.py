@@ -7,6 +7,7 @@ Only agents of this list are ever made: a name from the page loads no file and i
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -148,7 +149,12 @@ class Opponents:
             if name not in ("human", *_ONLY_IF_NAMED) and not entry.needs_more:
                 source = entry.source
                 bundled = isinstance(source, str) and source.startswith(_OWN_PACKAGE)
-                self._opponents[name] = Opponent(name, capital(entry.described().about), bundled)
+                try:
+                    about = entry.described().about
+                except ValueError as error:  # of an installed package that is broken
+                    print(f"german-whist: {error}", file=sys.stderr)
+                    continue
+                self._opponents[name] = Opponent(name, capital(about), bundled)
         extra = tuple(extra)
         for name in extra:
             base = name.partition(":")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from ..agents.registry import AGENTS
 
@@ -12,7 +13,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    for entry in AGENTS.described():
+    entries, errors = AGENTS.described()
+    for entry in entries:
         print(entry.usage)
         endgame = f"; endgame: {entry.note}" if entry.note else ""
         print(f"    {entry.about}{endgame}")
@@ -21,4 +23,6 @@ def run(arguments: argparse.Namespace) -> int:
         "its endings\nitself, and so does a function unless it is named with "
         "module:function:endgame=exact."
     )
+    for error in errors:
+        print(f"german-whist: {error}", file=sys.stderr)
     return 0
