@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...common.jit.compiler import forceinline, inline_ir, jit
+from ...common.jit.compiler import inline_ir, jit
 from ...engine.bitset import NO_CARDS, ONE, bit, lowest, popcount, suit_set
 from ...engine.dtypes import FOLLOW, NO_CARD
 from ...engine.play import Record, legal, play, row, suit_of
@@ -163,8 +163,11 @@ def _evaluate_round(search: ThinkerSearch, view: Record, count: int, last: bool)
     progress, seat = row(search.progress, 0), np.int64(view.seat)
     bounded = last and progress.pruning == PRUNE_BY_BOUNDS
     search.met[:] = 0
-    leaves = _play_highest_bound(search, count) if bounded else _play_cards(search, count)
-    while leaves:
+    unplayed = True
+    while unplayed:
+        leaves = _play_highest_bound(search, count) if bounded else _play_cards(search, count)
+        if leaves == 0:
+            break
         if view.stock_left == 2:
             _evaluate_replies(search, seat, leaves, search.values)
         else:
@@ -173,12 +176,12 @@ def _evaluate_round(search: ThinkerSearch, view: Record, count: int, last: bool)
         for leaf in range(leaves):
             index, sample = search.leaf_cards[leaf], search.leaf_samples[leaf]
             search.round_values[index, sample] = search.values[leaf]
-        leaves = _play_highest_bound(search, count) if bounded else 0
+        unplayed = bounded
     for sample in range(count):
         _add_values(search, sample)
 
 
-@jit
+@inline_ir
 def _play_card(search: ThinkerSearch, index: int, sample: int, leaf: int) -> None:
     """Write the game after a card in a determinization of the round."""
     search.leaf_cards[leaf] = index
@@ -200,7 +203,7 @@ def _play_cards(search: ThinkerSearch, count: int) -> int:
     return leaf
 
 
-@jit
+@inline_ir
 def _play_highest_bound(search: ThinkerSearch, count: int) -> int:
     """Play the card of the highest bound where it may fall; returns the number of leaves.
 
@@ -239,7 +242,7 @@ def _play_highest_bound(search: ThinkerSearch, count: int) -> int:
     return leaves
 
 
-@jit
+@inline_ir
 def _hardest_sample(search: ThinkerSearch, index: int, count: int) -> int:
     """The determinization that a card has not met where others lost most, or -1."""
     hardest, most = -1, -np.inf
@@ -296,7 +299,7 @@ def _drop_losing_cards(search: ThinkerSearch) -> None:
             progress.active &= ~(1 << index)
 
 
-@jit
+@inline_ir
 def _best(search: ThinkerSearch) -> int:
     progress = row(search.progress, 0)
     best, best_score = -1, 0.0
@@ -308,7 +311,7 @@ def _best(search: ThinkerSearch) -> int:
     return best
 
 
-@forceinline
+@inline_ir
 def _score(search: ThinkerSearch, index: int, total: float) -> float:
     """Mean value of a card, from the sum of its values, plus its weighted log prior.
 

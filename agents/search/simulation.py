@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...common.jit.compiler import forceinline, inline_ir, jit
+from ...common.jit.compiler import inline_ir, jit
 from ...engine.bitset import NO_CARDS, ONE, lowest
 from ...engine.cards import N_ACTIONS, N_CARDS
 from ...engine.dtypes import FOLLOW, GAME, LEAD
@@ -245,7 +245,7 @@ def draw_believed_determinization(search: ThinkerSearch, view: Record, stream: n
     place_cards(search, view, hidden_hand, search.stock[:count])
 
 
-@forceinline
+@inline_ir
 def place_cards(
     search: ThinkerSearch, view: Record, hidden_hand: np.uint64, stock: np.ndarray
 ) -> None:
@@ -310,7 +310,7 @@ def query_policy(search: ThinkerSearch, count: int, phase: int) -> int:
     return n_queries
 
 
-@forceinline
+@inline_ir
 def real_card(search: ThinkerSearch, query: int, shown_action: int) -> int:
     """Real card of an action in a query's encoding."""
     card = search.action_maps[query, shown_action]
@@ -334,7 +334,7 @@ def _play_likeliest(search: ThinkerSearch, count: int, phase: int) -> None:
             play(rules, game, lowest(legal(rules, game)))
 
 
-@jit
+@inline_ir
 def play_ahead(search: ThinkerSearch, count: int) -> None:
     """Play the policy's reply to a lead, and the next `ahead` tricks."""
     for ply in range(1 + 2 * search.networks.ahead):
