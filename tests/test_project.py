@@ -218,6 +218,21 @@ def test_marked_tables_of_a_page_are_made_anew() -> None:
             write.with_tables(page.replace(part, "").format("| old |"), {"it": "| new |"})
 
 
+def test_an_empty_place_for_a_table_or_for_code_keeps_the_text_after_it(tmp_path: Path) -> None:
+    write = _of_docs("write")
+    page = "<!-- table one -->\n\n{}<!-- end of table -->\n\nText\n\n" * 2
+    made = page.format("| new |\n\n", "| new |\n\n")
+    assert write.with_tables(page.format("", "| old |\n\n"), {"one": "| new |"}) == made
+    # A marker without a partner does not take that of the next table.
+    with pytest.raises(ValueError, match="marker has no partner"):
+        write.with_tables(f"<!-- table one -->\n\nText\n\n{made}", {"one": "| new |"})
+    (tmp_path / "one.py").write_text("first\nlast\n", encoding="utf-8")
+    page = "<!-- code one.py from first to last -->\n\n{}<!-- end of code -->\n\nText\n\n" * 2
+    (tmp_path / "page.md").write_text(page.format("", "old\n\n"), encoding="utf-8")
+    code = "```python\nfirst\n```\n\n"
+    assert write.with_code(tmp_path / "page.md") == page.format(code, code)
+
+
 def test_no_file_names_a_place_on_some_machine() -> None:
     place = re.compile(r"(?<![\w.<])/(home|root|work|opt|Users|mnt)/\w")
     command = ["git", "ls-files", "-co", "--exclude-standard"]

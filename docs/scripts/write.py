@@ -518,7 +518,14 @@ def _arguments(parser: argparse.ArgumentParser) -> dict[str, str]:
     return rows
 
 
-_TABLE = re.compile(r"(<!-- table ([\w-]+) -->\n\n).*?(\n\n<!-- end of table -->)", re.DOTALL)
+def _marked(begin: str, end: str) -> re.Pattern[str]:
+    """Two markers and the text between them, which may be empty but holds no other marker."""
+    return re.compile(
+        rf"(<!-- {begin} -->\n\n)(?:(?:(?!<!-- ).)*?\n\n)?(<!-- {end} -->)", re.DOTALL
+    )
+
+
+_TABLE = _marked(r"table ([\w-]+)", "end of table")
 
 
 def with_tables(page: str, tables: dict[str, str]) -> str:
@@ -528,7 +535,7 @@ def with_tables(page: str, tables: dict[str, str]) -> str:
         begin, name, end = match.groups()
         if name not in tables:
             raise ValueError(f"there is no table {name}: {', '.join(tables)} can be made")
-        return f"{begin}{tables[name]}{end}"
+        return f"{begin}{tables[name]}\n\n{end}"
 
     page, count = _TABLE.subn(replace_table, page)
     if page.count("<!-- table") != count or page.count("<!-- end of table") != count:
@@ -547,9 +554,7 @@ def _pages_with_tables() -> dict[str, str]:
     }
 
 
-_CODE = re.compile(
-    r"(<!-- code (\S+) from (.+?) to (.+?) -->\n\n).*?(\n\n<!-- end of code -->)", re.DOTALL
-)
+_CODE = _marked(r"code (\S+) from ([^\n]+?) to ([^\n]+?)", "end of code")
 
 
 def with_code(path: Path) -> str:
@@ -563,7 +568,7 @@ def with_code(path: Path) -> str:
         if start is None or stop is None:
             raise ValueError(f"{path.name}: {name} has no part from {first!r} to {last!r}")
         part = "\n".join(lines[start:stop]).rstrip()
-        return f"{begin}```python\n{part}\n```{end}"
+        return f"{begin}```python\n{part}\n```\n\n{end}"
 
     page, count = _CODE.subn(replace_code, path.read_text("utf-8"))
     if page.count("<!-- code") != count or page.count("<!-- end of code") != count:
