@@ -140,6 +140,12 @@ def test_agent_that_cannot_be_imported_is_named_and_others_are_listed(
         load_agent("broken")
 
 
+def test_missing_extra_of_an_entry_point_of_this_package_stays_an_import_error() -> None:
+    entry = plugins.Entry("mine", "german_whist.none_such:Mine", "", "mine", origin="the agent")
+    with pytest.raises(ImportError):
+        entry.load()
+
+
 def test_commands_that_cannot_be_imported_are_named(greeter: Path, whist: Any) -> None:
     (greeter / "__init__.py").write_text("import nothing_of_this_name\n")
     for words in (["--help"], ["greet", "you"]):

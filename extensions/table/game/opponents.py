@@ -151,7 +151,7 @@ class Opponents:
                 bundled = isinstance(source, str) and source.startswith(_OWN_PACKAGE)
                 try:
                     about = entry.described().about
-                except ValueError as error:  # of an installed package that is broken
+                except (ValueError, ImportError) as error:  # of an installed package that is broken
                     print(f"german-whist: {error}", file=sys.stderr)
                     continue
                 self._opponents[name] = Opponent(name, capital(about), bundled)
