@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from serving import PATIENCE, Client, RunningServer, TableClient, running_server
 from german_whist import GameRecord, load_rules, named_rules
 from german_whist.agents import load_agent, register_agent
 from german_whist.agents.base import CannotPlay
-from german_whist.agents.registry import agent_names
+from german_whist.agents.registry import AGENTS, agent_names
+from german_whist.common import plugins
 from german_whist.engine.view import View
 from german_whist.table.browser import live_table, serve_tables
 from german_whist.table.browser.server import STATIC
@@ -278,6 +280,19 @@ def test_menu_knows_what_the_champion_plays_without_making_it(monkeypatch) -> No
         else:
             with pytest.raises(CannotPlay):
                 load_agent("champion", name)
+
+
+def test_installed_agent_that_cannot_be_imported_is_left_out_of_the_menu(
+    monkeypatch, capsys
+) -> None:
+    point = EntryPoint("broken", "none_such_of_this_name:Agent", AGENTS.group)
+    monkeypatch.setattr(plugins, "installed", lambda group: (point,) * (group == AGENTS.group))
+    names = [each.name for each in opponents.Opponents().menu()[1]]
+    assert "champion" in names
+    assert "broken" not in names
+    assert "the agent 'broken' (entry point none_such_of_this_name:Agent) cannot be loaded" in (
+        capsys.readouterr().err
+    )
 
 
 def test_an_agent_that_fails_stops_its_table_and_no_other(tmp_path) -> None:
