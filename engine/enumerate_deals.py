@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 
 import numpy as np
@@ -47,6 +47,32 @@ def all_deals(rules: Rules) -> Array:
             for stock in permutations(left, rules.stock_cards):
                 deals.append([*dealt, *stock, *(card for card in left if card not in stock)])
     return np.array(deals, np.uint8)
+
+
+def deals_by_first_view(rules: Rules, seat: int, upcards: Iterable[int]) -> Iterator[Array]:
+    """All deals with these first upcards, in parts: what a seat sees when the hand begins.
+
+    Seat 1 deals. All parts have the same number of deals.
+    """
+    deck = [int(card) for card in rules.deck]
+    for upcard in upcards:
+        others = [card for card in deck if card != upcard]
+        for own in combinations(others, rules.hand):
+            unseen = [card for card in others if card not in own]
+            deals: list[list[int]] = []
+            for other in combinations(unseen, rules.hand):
+                hands = (own, other) if seat == 0 else (other, own)
+                dealt = [card for round_ in zip(*hands, strict=True) for card in round_]
+                left = [card for card in unseen if card not in other]
+                for stock in permutations(left, rules.stock_cards - 1):
+                    set_aside = [card for card in left if card not in stock]
+                    deals.append([*dealt, upcard, *stock, *set_aside])
+            yield np.array(deals, np.uint8)
+
+
+def count_first_views(rules: Rules) -> int:
+    """Number of first upcards, each with all hands that a seat may hold."""
+    return len(rules.deck) * math.comb(len(rules.deck) - 1, rules.hand)
 
 
 def _hands(cards: list[int], hand: int, count: int) -> Iterator[list[tuple[int, ...]]]:

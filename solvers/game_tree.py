@@ -15,13 +15,16 @@ from ..common.jit.compiler import jit
 from ..common.typing import Array
 from ..engine.bitset import ONE, lowest
 from ..engine.dtypes import GAME, OVER, VIEW
-from ..engine.enumerate_deals import all_deals, count_deals
+from ..engine.enumerate_deals import all_deals, count_deals, count_first_views
 from ..engine.play import legal, payoff, play, row, set_up
 from ..engine.rng import hash_with
 from ..engine.rules import Rules
 from ..engine.view import write_views
 
 MAX_HISTORIES = 4_000_000
+"""Terminal histories of a tree that is kept as a whole."""
+MAX_HISTORIES_IN_PARTS = 300_000_000
+"""Those of a deck whose tree is traversed in parts, one for each first view of a player."""
 NO_SEAT = -1
 
 
@@ -35,13 +38,35 @@ def max_histories(rules: Rules) -> int:
     return count_deals(rules) * foreplay * math.factorial(rules.hand) ** 2
 
 
-def check_size(rules: Rules) -> None:
+def fits_whole(rules: Rules) -> bool:
+    """Whether all deals fit in one tree."""
+    return max_histories(rules) <= MAX_HISTORIES
+
+
+def fits_in_parts(rules: Rules) -> bool:
+    """Whether there are few enough deals, and an upcard that both players see first."""
     size = max_histories(rules)
-    if size > MAX_HISTORIES:
+    return (
+        rules.stock_cards > 0
+        and size <= MAX_HISTORIES_IN_PARTS
+        and size / count_first_views(rules) <= MAX_HISTORIES
+    )
+
+
+def check_size(rules: Rules) -> None:
+    if fits_whole(rules):
+        return
+    size = (
+        f"the rules {rules.name} can be dealt and played in up to {max_histories(rules):.3g} ways"
+    )
+    if not rules.stock_cards:
         raise ValueError(
-            f"the rules {rules.name} can be dealt and played in up to {size:.3g} ways, and at most "
-            f"{MAX_HISTORIES:,} are traversed: 2 suits of 4 ranks with hands of 2, or 3 cards of 8 "
-            "with a stock of 2, are small enough"
+            f"{size}, and without a stock at most {MAX_HISTORIES:,} are traversed: take fewer cards"
+        )
+    if not fits_in_parts(rules):
+        raise ValueError(
+            f"{size}, and at most {MAX_HISTORIES_IN_PARTS:,} are traversed: 2 suits of 5 ranks "
+            "with hands of 2 or 3 are small enough"
         )
 
 
@@ -107,7 +132,7 @@ class Level:
 
 @dataclass
 class GameTree:
-    """Every deal by one dealer, played in every way."""
+    """Deals by one dealer, played in every way."""
 
     rules: Rules
     dealer: int
@@ -115,10 +140,12 @@ class GameTree:
     levels: list[Level] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rules: Rules, dealer: int) -> GameTree:
-        check_size(rules)
+    def of(cls, rules: Rules, dealer: int, deals: Array | None = None) -> GameTree:
+        """The tree of all deals, or of the given ones."""
+        if deals is None:
+            check_size(rules)
+            deals = all_deals(rules)
         record = rules.array()
-        deals = all_deals(rules)
         games = np.zeros(len(deals), GAME)
         games["deal"][:, : deals.shape[1]] = deals
         begin_hands(record, games, dealer)

@@ -15,12 +15,21 @@ from german_whist.agents.base import OWN_POLICY, Agent, Array
 from german_whist.agents.external.policies import CallableAgent
 from german_whist.agents.registry import load_agent
 from german_whist.cli import main
-from german_whist.engine.enumerate_deals import all_deals, count_deals
+from german_whist.engine.enumerate_deals import (
+    all_deals,
+    count_deals,
+    count_first_views,
+    deals_by_first_view,
+)
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.exploitability.action_probabilities import strategy_of
-from german_whist.evaluation.exploitability.exact import agent_on_deck, measure_exploitability
+from german_whist.evaluation.exploitability.exact import (
+    agent_on_deck,
+    exploitability_on_full_tree,
+    measure_exploitability,
+)
 from german_whist.solvers.best_response import best_response_value, strategy_value
-from german_whist.solvers.game_tree import GameTree
+from german_whist.solvers.game_tree import GameTree, check_size
 from german_whist.solvers.public_tree_traversal import PublicTreeTraversal
 
 pytestmark = pytest.mark.usefixtures("few_checked_hands")
@@ -62,6 +71,71 @@ def test_a_best_response_wins_at_least_what_others_do(
         others = strategy_of(load_agent(other, loaded), tree)
         assert best_response_value(tree, 0, plays) >= strategy_value(tree, others, plays) - 1e-12
         assert best_response_value(tree, 1, plays) >= -strategy_value(tree, plays, others) - 1e-12
+
+
+@pytest.mark.parametrize("name", ["threshold", "random", "network"])
+def test_a_tree_in_parts_is_measured_as_a_whole(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = load_rules(SMALL)
+    if name == "network":  # for which the first upcards of one suit stand for all
+        card = network_card(np.arange(432), [], rules=[rules.as_mapping()], actions=rules.actions)
+        path = written(tmp_path / "net", network_weights(432, rules.actions), card)
+        name = f"network:{path},sample"
+    agent = load_agent(name, rules)
+    whole = exploitability_on_full_tree(agent, rules)
+    monkeypatch.setattr("german_whist.solvers.game_tree.MAX_HISTORIES", 500)
+    reported: list[float] = []
+    parts = exploitability_on_full_tree(
+        agent, rules, progress=lambda fraction, _: reported.append(fraction)
+    )
+    assert parts.n_views != whole.n_views
+    for figure in ("against_dealer", "against_leader", "self_play_value"):
+        assert getattr(parts, figure) == pytest.approx(getattr(whole, figure), abs=1e-12)
+    assert reported == sorted(reported)
+    assert reported[-1] == 1
+
+
+def test_what_depends_on_more_than_a_view_is_not_measured_in_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = load_rules(SMALL)
+    monkeypatch.setattr("german_whist.solvers.game_tree.MAX_HISTORIES", 500)
+    silent = CallableAgent(load_agent("random", rules).act, rules)
+    for agent, samples in ((Stubborn(rules, by_chance=False), 0), (silent, 10)):
+        with pytest.raises(ValueError, match="too many lines of play for such an agent"):
+            exploitability_on_full_tree(agent, rules, samples)
+
+
+def test_trees_that_are_too_large_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"3x4-h4 .* 1\.23e\+11 ways, and at most 300,000,000"):
+        check_size(load_rules("3x4-h4"))
+    exchange = EXCHANGE | {"suits": 3, "ranks": 4, "hand": 3}
+    with pytest.raises(ValueError, match="without a stock at most 4,000,000"):
+        check_size(load_rules(exchange))
+    check_size(load_rules("2x5-h3"))
+    check_size(load_rules("2x5-h2"))
+
+
+@pytest.mark.parametrize("seat", range(2))
+def test_the_parts_are_all_deals_by_first_views(seat: int) -> None:
+    rules = load_rules(SMALL)
+    parts = [*deals_by_first_view(rules, seat, map(int, rules.deck))]
+    assert len(parts) == count_first_views(rules)
+    for deals in parts:
+        hands = np.sort(deals[:, seat : 2 * rules.hand : 2], axis=1)
+        assert (hands == hands[0]).all()
+        assert (deals[:, 2 * rules.hand] == deals[0, 2 * rules.hand]).all()
+
+    def as_sets(deals: Array) -> Array:
+        sorted_hands = deals.copy()
+        for player in range(2):
+            places = np.arange(player, 2 * rules.hand, 2)
+            sorted_hands[:, places] = np.sort(deals[:, places], axis=1)
+        return np.unique(sorted_hands, axis=0)
+
+    np.testing.assert_array_equal(as_sets(np.concatenate(parts)), as_sets(all_deals(rules)))
+    assert sum(map(len, parts)) == count_deals(rules)
 
 
 def test_weights_whose_inverse_is_infinite_count_as_none() -> None:

@@ -1193,6 +1193,10 @@ def test_results_with_impossible_numbers_are_refused(
             "algorithms: ppo: endings is 'own', and with the horizon 'foreplay' a policy never",
         ),
         (
+            {"eval_opponents": [], "endings": "own", "rules": ["3x4-h4"]},
+            "the rules 3x4-h4 can be dealt and played in up to 1.23e+11 ways",
+        ),
+        (
             {"eval_opponents": [], "rules": ["classic"]},
             "the rules classic are too large to traverse",
         ),

@@ -50,6 +50,7 @@ from ...engine.rules import Rules, load_rules
 from ...evaluation import evaluate
 from ...evaluation.exploitability.exact import check_measurable, measure_exploitability
 from ...solvers.cfr_plus import CFRPlusSolver
+from ...solvers.game_tree import check_size
 from ...solvers.public_tree import count_info_sets
 from ..algorithms.base import Trainer
 from ..algorithms.registry import settings_kind
@@ -162,6 +163,8 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                     )
         for rules in () if self.eval_opponents else self.rules:
             check_measurable(load_rules(rules))
+            if self.endings == "own":
+                check_size(load_rules(rules))
         self.jobs(Path())
 
     def jobs(self, folder: Path) -> list[BenchmarkJob]:
