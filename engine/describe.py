@@ -182,6 +182,7 @@ _CHAPTERS: list[tuple[str, str, list[list[_Sentence]]]] = [
         [
             [
                 {
+                    "race, all count": "Every trick counts.",
                     "all count": "All {counting_tricks} count.",
                     "": "Only the {counting_tricks} of stage two count. The tricks of stage "
                     "one decide who gets which cards for stage two.",

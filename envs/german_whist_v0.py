@@ -41,10 +41,11 @@ first in the observation. The same environment is `pettingzoo.make("aec",
 |---|---|
 | 0 to 51 | play this card, or take it from the stock. The number is `suit * 13 + rank`. Suits are \
 clubs, diamonds, hearts and spades, from 0 to 3. Ranks run from 0 for the two to 12 for the ace. |
-| 52 | take the hidden card of the stock instead of the upcard. Only rule sets in which the winner \
-of a trick may do so have this action (`draft`). |
-| 53, 54 | keep the dealt hand, or take the blind hand. Only rule sets in which hands are \
-exchanged have these actions (`humbug`). |
+| 52 | take the hidden card of the stock instead of the *upcard*, which lies face up. Only rule \
+sets in which the winner of a trick may do so have this action (`draft`). |
+| 53, 54 | keep the dealt hand, or put it aside and take a *blind hand*, which nobody has seen. \
+Only rule sets in which hands are exchanged have these actions \
+([`humbug`](rules.md#humbug)). |
 
 The mask has a 1 for each legal action. An agent that is not to move has no legal actions, so its
 mask has only zeros. After the end, both masks have only zeros.
@@ -54,7 +55,8 @@ The winner of a trick leads the next one, so the same agent often moves twice in
 
 ### Observations
 
-With `observation="vector"`, version [VERSION], an observation is an int8 vector of zeros and ones:
+With `observation="vector"`, an observation is an int8 vector of zeros and ones. Its layout is
+version [VERSION]:
 
 [SPEC_TABLE]
 
@@ -111,10 +113,13 @@ At the end, `infos[agent]["result"]` holds the result from the agent's point of 
 | `reset(options={"number": n})` | deal `n` of the seed |
 | `reset(options={"deal": cards, "dealer": seat})` | these cards |
 
-The same seed gives the same deals in `Game` and in all environments. List `cards` in the order in
-which they are dealt: one card to the non-dealer, one to the dealer, and so on in turn, and then the
-stock from the top. In rule sets in which hands are exchanged, four hands get one card each in turn:
-the first blind hand, the non-dealer, the second blind hand, and the dealer.
+The same seed gives the same deals in `german_whist.Game` and in all environments. If an environment
+has `n` games, game `i` plays the deals `i`, `i + n`, `i + 2n` and so on.
+
+List `cards` in the order in which they are dealt: one card to the non-dealer, one to the dealer,
+and so on in turn, and then the stock from the top. In rule sets in which hands are exchanged, four
+hands get one card each in turn: the first blind hand, the non-dealer, the second blind hand, and
+the dealer.
 
 `env.unwrapped.view(agent)` returns a `View`, which holds what the agent's player knows.
 
@@ -205,9 +210,9 @@ def env(
     render_view: AgentRenderView = "mover",
     retries: int | None = None,
 ) -> Wrapped[raw_env]:
-    """Make the PettingZoo AEC environment of two agents, `player_0` and `player_1`.
+    """The PettingZoo AEC environment of two agents, `player_0` and `player_1`.
 
-    `env()` adds PettingZoo's wrappers to the environment: an illegal action loses the episode.
+    `env()` returns `raw_env()` in PettingZoo's wrappers: an illegal action loses the episode.
     `env.unwrapped` is the `raw_env` inside, with the methods `view(agent)` and `state()`.
 
     ```python
@@ -242,15 +247,15 @@ def env(
     - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
       one row per event that the player has seen, for recurrent networks. `"text"`: a text, for
       language models.
-    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
-      `Match`. `None` (default): 25 points.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points, or a
+      number of hands as `german_whist.Match(best_of=5)`. `None` (default): 25 points.
     - `render_mode`: what `render()` makes. `None` (default): nothing. `"human"`: a window.
       `"ansi"`: a text. `"rgb_array"`: an image as an array. `"svg"`: a drawing as SVG.
     - `render_view`: whose hand a picture shows. `"mover"` (default): the hand of the agent to move.
       `0` or `1`: the hand of the player in this seat. `"open"`: both hands.
-    - `retries`: how often a player may answer again after an answer that names no legal action,
-      with `observation="text"` only. When no retry is left, such an answer loses the episode.
-      `None` (default): 2 retries for each decision.
+    - `retries`: how often a player may answer again in a decision, after an answer that names no
+      legal action. When no retry is left, such an answer loses the episode. `None` (default): 2
+      times. You can only give a number with `observation="text"`.
     """
     raw = raw_env(
         rules,

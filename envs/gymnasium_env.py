@@ -118,8 +118,8 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
     - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
       one row per event that the player has seen, for recurrent networks. `"text"`: a text, for
       language models.
-    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
-      `Match`. `None` (default): 25 points.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points, or a
+      number of hands as `german_whist.Match(best_of=5)`. `None` (default): 25 points.
     - `mask_in_observation`: `False` (default): an observation is an array. `True`: an observation
       is a dictionary `{"observation": ..., "action_mask": ...}`.
     - `illegal`: what an illegal action does. `"lose"` (default): the episode ends, and its return
@@ -128,11 +128,13 @@ class GermanWhistEnv(SingleAgentMixin, gymnasium.Env[LearnerObservation, int | s
     - `with_state`: whether infos hold the global state, which shows all hidden cards. `False`
       (default): no. `True`: yes, for example to train a critic.
     - `costs`: whether `info` says what each action of yours cost, that is, how much less it gains
-      than the best action. `None` (default): no. `"exact"`: yes, where the cost can be computed. A
-      search such as `"flat-mc:500,voids"`: yes, and the search estimates the cost elsewhere.
-    - `retries`: how often a player may answer again after an answer that names no legal action,
-      with `observation="text"` only. When no retry is left, such an answer loses the episode.
-      `None` (default): 2 retries for each decision.
+      than the best action. `None` (default): no. `"exact"`: yes, where the cost can be computed.
+      The [name of a search](../guide/evaluate.md#how-agents-are-named), such as
+      `"flat-mc:500,voids"`: yes, and where the cost cannot be computed, this search estimates it,
+      here from 500 sampled hands of the opponent.
+    - `retries`: how often a player may answer again in a decision, after an answer that names no
+      legal action. When no retry is left, such an answer loses the episode. `None` (default): 2
+      times. You can only give a number with `observation="text"`.
     - `render_mode`: what `render()` makes. `None` (default): nothing. `"human"`: a window.
       `"ansi"`: a text. `"rgb_array"`: an image as an array. `"svg"`: a drawing as SVG.
     - `render_view`: whose hand a picture shows. `"seat"` (default): the learner's hand. `"open"`:
@@ -333,7 +335,7 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
     |---|---|
     | Make | `gymnasium.make_vec("german_whist/GermanWhist-v0", num_envs=4096)` |
     | Make it for training | `gymnasium.make_vec("german_whist/GermanWhistForeplay-v0", 4096)` |
-    | Actions, observations, rewards | as in `GermanWhistEnv`, with a row for each game |
+    | Actions, observations, rewards | as in `GermanWhist-v0`, with a row for each game |
 
     ### Options
 
@@ -374,8 +376,8 @@ class GermanWhistVectorEnv(SingleAgentMixin, VectorEnv[LearnerObservation, Array
       whose endgames can be solved exactly, and `"hand"` in the others.
     - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
       one row per event that the player has seen, for recurrent networks.
-    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
-      `Match`. `None` (default): 25 points.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points, or a
+      number of hands as `german_whist.Match(best_of=5)`. `None` (default): 25 points.
     - `mask_in_observation`: `False` (default): an observation is an array. `True`: an observation
       is a dictionary `{"observation": ..., "action_mask": ...}`.
     - `illegal`: what an illegal action does. `"lose"` (default): the episode ends, and its return

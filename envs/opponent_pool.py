@@ -45,19 +45,19 @@ class OpponentPool:
     pool.results()["threshold"]["win_rate"]
     ```
 
-    You can give a policy as the name of an agent, a checkpoint, an ONNX file (`onnx:PATH`), an
-    `Agent` or its class, a function `f(views, rng) -> actions`, or a model of Stable-Baselines3.
-    The pool copies the policy of a model, so later training does not change the copy. The copy
-    draws its actions from the probabilities of the policy. Several environments can share a pool if
-    they play the rules of the pool.
+    You can give a policy as the name of an agent, the path of a run or of a checkpoint, an ONNX
+    file (`onnx:PATH`), an `Agent` or its class, a function `f(views, rng) -> actions`, or a model
+    of Stable-Baselines3. The pool copies the policy of a model, so later training does not change
+    the copy. The copy draws its actions from the probabilities of the policy. Several environments
+    can share a pool if they play the rules of the pool.
 
     ### Options
 
     - `policies`: the first policies: a list, or a mapping of names to policies (default: none).
       These policies always stay in the pool.
     - `rules`: the rule set that the environments play (default `"classic"`).
-    - `match`: the length of their matches: a number of points or a `Match`. `None` (default): the
-      environments play single hands.
+    - `match`: the length of their matches: a number of points, or a number of hands as
+      `german_whist.Match(best_of=5)`. `None` (default): the environments play single hands.
     - `sampling`: how the pool draws the opponent of an episode. `"uniform"` (default): all policies
       are equally likely. `"latest"`: always the policy that was added last. `"pfsp"`: prioritized
       fictitious self-play. A policy's probability is then proportional to `(1 - p)**2`, where `p`

@@ -55,7 +55,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
     `german_whist.FOREPLAY_OPTIONS` selects the problem to train on. Without these options, the
     environment plays whole hands.
 
-    Actions, observations and rewards are those of `GermanWhistEnv`. When a game ends, the same step
+    Actions, observations and rewards are those of `GermanWhist-v0`. When a game ends, the same step
     starts its next episode.
 
     ### Options
@@ -90,8 +90,8 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
       whose endgames can be solved exactly, and `"hand"` in the others.
     - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
       one row per event that the player has seen, for recurrent networks.
-    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
-      `Match`. `None` (default): 25 points.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points, or a
+      number of hands as `german_whist.Match(best_of=5)`. `None` (default): 25 points.
     - `mask_in_observation`: `False` (default): an observation is an array. `True`: an observation
       is a dictionary `{"observation": ..., "action_mask": ...}`.
     - `illegal`: what an illegal action does. `"lose"` (default): the episode ends, and its return
@@ -114,7 +114,7 @@ class GermanWhistVecEnv(SingleAgentMixin, VecEnv):
 `Monitor` would add, so you need no `VecMonitor` |
     | `terminal_observation` | when the game ended | the last observation of the episode |
     | `TimeLimit.truncated` | when the game ended | always False |
-    | `result` | when the game ended | the same dictionary as in `GermanWhistEnv` |
+    | `result` | when the game ended | the same dictionary as in `GermanWhist-v0` |
     | `opponent` | when the game ended, with a pool | index of the opponent in `pool.names` |
     | `state` | with `with_state`; `reset_infos` has it too | the global state; use it only in \
 training |

@@ -63,13 +63,14 @@ class SelfPlayEnv:
 next episode. |
 
     - `step(actions, indices)` steps only the games in `indices`.
-    - `hand_over` is true for each game whose hand ended with the last step. In a match, a hand can
-      end before the episode does.
+    - `env.hand_over` is true for each game whose hand ended with the last step. In a match, a hand
+      can end before the episode does.
 
     You can train one network on several rule sets. If you give a list, each rule set gets an equal
-    share of the games. `rule_features` has a row for each game that describes its rule set to the
-    network. Observations and masks have the size of the largest rule set, and the smaller ones are
-    padded with zeros.
+    share of the games. `env.rule_features` has a row for each game: the
+    [features of its rule set](observation.md#the-rules), which tell the network what it plays.
+    Observations and masks have the size of the largest rule set, and the smaller ones are padded
+    with zeros.
 
     ```python
     env = SelfPlayEnv(1024, ["classic", "all-tricks"])
@@ -93,9 +94,9 @@ next episode. |
       NVIDIA GPU, with a thread for each game. A step then returns before the GPU has finished it.
       An illegal action is replaced by a legal one, and the next call of `env.batch.check()` raises
       the error.
-    - `with_state`: whether `states` holds the global state of each game, which shows all hidden
-      cards. `False` (default): no. `True`: yes, for example to train a critic. If you give several
-      rule sets, their states must have the same size.
+    - `with_state`: whether `env.states` holds the global state of each game, which shows all
+      hidden cards. `False` (default): no. `True`: yes, for example to train a critic. If you give
+      several rule sets, their states must have the same size.
     - `reward`: what an episode pays. `"points"` (default): what the rule set pays for each hand.
       `"win"`: +1 for winning the hand and -1 for losing it. With `horizon="match"`, it is the match
       that counts. `"margin"`: the player's counting tricks minus the opponent's, after each hand.
@@ -112,8 +113,8 @@ next episode. |
       whose endgames can be solved exactly, and `"hand"` in the others.
     - `observation`: the form of observations. `"vector"` (default): zeros and ones. `"history"`:
       one row per event that the player has seen, for recurrent networks.
-    - `match`: the length of a match, with `horizon="match"` only. Give a number of points or a
-      `Match`. `None` (default): 25 points.
+    - `match`: the length of a match, with `horizon="match"` only. Give a number of points, or a
+      number of hands as `german_whist.Match(best_of=5)`. `None` (default): 25 points.
     """
 
     @checked_keywords()

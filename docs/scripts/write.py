@@ -92,14 +92,14 @@ def _rules_page() -> str:
     parts = [
         "# The rule sets",
         "With this page you can learn the card game, and choose a rule set. Read `classic` first, "
-        "because it is described in full. Every other rule set plays like `classic`, and its "
-        "section has only the sentences that differ. To print the full rules of a set, run "
+        "because it is described in full. Every other rule set is a variant of `classic`, and "
+        "its section has only the sentences that differ. To print the full rules of a set, run "
         "`german-whist rules NAME`.",
         "These words of card games come up in all rule sets:",
         CARD_WORDS,
         "To play by rules of your own, print the parameters of a set with `german-whist rules NAME "
         "--yaml`, edit them, and give the path of your file in place of a name. If you would "
-        "rather read the rules as a program, `german_whist.engine.reference` has them in plain "
+        "rather read the rules as a program, open `engine/reference.py`, which has them in plain "
         "Python.",
         MADE,
         _table("name", names),
@@ -116,7 +116,9 @@ def _rules_page() -> str:
             if own:
                 parts.append(f"**{chapter.title}.** {' '.join(own)}")
             elif chapter.title not in titles:
-                parts.append(f"**{chapter.title}.** As in `classic`.")
+                # Without a stock there is one stage, and `classic` has none like it.
+                text = "As in `classic`." if rules.stock_cards else " ".join(_sentences(chapter))
+                parts.append(f"**{chapter.title}.** {text}")
     decks = {f"`{name}`": rules.about for name, rules in solved_rules().items()}
     parts += ["## Small decks", SMALL_DECKS, _table("name", decks)]
     return "\n\n".join(parts) + "\n"
@@ -155,7 +157,8 @@ of both players |
 The classes are in `german_whist.envs`. An [`OpponentPool`](#opponent-pool) can draw the agent that
 you play against.
 
-The page uses these words:
+The words of the card game, such as *trick*, *trumps* and *stock*, are explained in
+[The rule sets](rules.md). The page also uses these words:
 
 - A hand of German Whist has two stages. In the *foreplay*, each trick wins a card of the stock. In
   the *endgame*, the stock is empty, and the players play out their hands.
@@ -168,6 +171,8 @@ SHARED_OPTIONS = """\
 
 These options mean the same in every environment that has them. The section of an environment says
 which ones it has. You give all options by name, except for the rules and the number of games.
+`german_whist_v0` and `GermanWhist-v0` have one more form of observations, `observation="text"`: a
+text for language models.
 
 To train an agent, give `**german_whist.FOREPLAY_OPTIONS` to any environment. They are
 `reward="win"`, `suit_order="trump-first"` and `horizon="foreplay"`."""
@@ -267,6 +272,9 @@ A group of 52 places has one place per card. The number of a card is suit × 13 
 are clubs, diamonds, hearts and spades, from 0 to 3, and the ranks run from two (0) to ace (12). So
 place 0 is the two of clubs, and place 51 is the ace of spades.
 
+The words of the card game, such as *foreplay* and *counting tricks*, are explained in
+[The rule sets](rules.md).
+
 The version of an array changes when its places change their meaning. Checkpoints store the version
 of the vector that they read, and the package refuses to load a checkpoint with another version.
 
@@ -282,8 +290,9 @@ The row describes the first group. The second group says the same of the opponen
 
 {_spec_table(OBSERVATION_SPEC)}
 
-Only rule sets with an exchange (`humbug`) have the groups below. Their vector has
-{EXCHANGE_SPEC.size} places. `german_whist.engine.spec_of(rules)` returns the groups of a rule set.
+Only rule sets with an exchange of hands ([`humbug`](rules.md#humbug)) have the groups below. Their
+vector has {EXCHANGE_SPEC.size} places. `german_whist.engine.spec_of(rules)` returns the groups of
+a rule set.
 
 {_spec_table(EXCHANGE_SPEC, OBSERVATION_SPEC.size)}
 
@@ -295,7 +304,9 @@ The option `suit_order` decides which suit comes first in a group of cards:
 - `trump-first`: trumps come first. The other suits are sorted by the player's hand. The suit with
   the highest card comes first. If the highest cards of two suits have the same rank, the next cards
   decide, and so on. If two suits are alike in the hand, the cards that the player has played decide
-  in the same way, and then the other groups.
+  in the same way. After them, these groups decide, in this order: `played_by_opponent`,
+  `opponent_known`, `upcards`, `led`, `turned`, `laid_away`, and `opponent_void` (the higher place
+  comes first). Suits that are not in the deck come last.
 
 Actions and the action mask use the same order as the observation.
 
@@ -306,8 +317,8 @@ Actions and the action mask use the same order as the observation.
 ## The rules
 
 `german_whist.engine.rule_features(rules)` describes a rule set with {RULE_SPEC.size} features.
-If you train one network on several rule sets, it also gets the features in which these rule sets
-differ. So it knows which game it plays.
+If you train one network on several rule sets, our trainers also give it the features in which these
+rule sets differ. So the network knows which game it plays.
 
 {_spec_table(RULE_SPEC)}
 
@@ -333,8 +344,8 @@ hand came to this position.
 
 {_spec_table(STATE_SPEC)}
 
-Only rule sets with an exchange (`humbug`) have the groups below. Their state has
-{EXCHANGE_STATE_SPEC.size} places.
+Only rule sets with an exchange of hands ([`humbug`](rules.md#humbug)) have the groups below. Their
+state has {EXCHANGE_STATE_SPEC.size} places.
 
 {_spec_table(EXCHANGE_STATE_SPEC, STATE_SPEC.size)}
 """

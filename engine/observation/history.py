@@ -37,8 +37,9 @@ is led, 5 a card is played second, 6 a card is drawn, 7 the score of the match. 
 | 1 | who | who did it: 1 the player, 2 the opponent, 0 nobody. In the row of the start, who \
 dealt. |
 | 2 | card | the card from 0 to 51, 52 for a card that the player did not see, or 53 for no card. \
-A row of the score has the points here, at most 127. In an exchange, kind 6 with 53 means that the \
-hand was kept, and kind 6 with 52 means that the opponent took the blind hand. |
+A row of the score has here the points that the player or the opponent has won in the match so \
+far, at most 127. In an exchange, kind 6 with 53 means that the hand was kept, and kind 6 with 52 \
+means that the opponent took the blind hand. |
 | 3 | trick | number of the trick that the event belongs to, from 0 |"""
 
 

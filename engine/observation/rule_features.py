@@ -39,12 +39,13 @@ RULE_SPEC = ObservationSpec(
             "pay",
             len(PAYS),
             "what a win pays, one-hot: one point (win), the difference of tricks (margin), or the "
-            "tricks above the book (over_book)",
+            "tricks above a fixed number, the *book* (over_book)",
         ),
         (
             "book",
             MAX_TRICKS,
-            "the book with over_book: the number of tricks that pay nothing, as that many ones",
+            "the book, that is, the number of tricks that pay nothing, as that many ones; zeros "
+            "unless `pay` is over_book",
         ),
         (
             "slam_pay",

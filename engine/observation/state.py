@@ -23,7 +23,7 @@ STATE_VERSION = 1
 
 _PLACE_BITS, _TRICK_BITS, _NEEDS_BITS = 6, 5, 7
 _N_PHASES = 5
-_BINARY = "as a binary number (52 places for each bit, lowest bit first)"
+_BINARY = "as a binary number (52 places of the array for each bit, lowest bit first)"
 _GROUPS = [
     (
         "hand_mover",
@@ -41,7 +41,7 @@ _GROUPS = [
     (
         "stock_place",
         _PLACE_BITS * N_CARDS,
-        f"place of each stock card, from 1 for the top card, {_BINARY}",
+        f"position of each stock card in the stock, from 1 for the top card, {_BINARY}",
     ),
     ("trumps", 5, "the trump suit, one-hot; the fifth place is set if there are no trumps"),
     (
