@@ -66,7 +66,7 @@ _BUFFERS = ("values", "regrets", "policies")
 
 
 class ESCHERSettings(Settings, frozen=True, kw_only=True):
-    """ESCHER: regret matching on regrets by a value network that sees all cards."""
+    """ESCHER: regret matching, with regrets from a value network that sees all cards."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *(name for name in Settings.fixed if name != "n_steps"),
@@ -84,9 +84,9 @@ class ESCHERSettings(Settings, frozen=True, kw_only=True):
     averaging: Annotated[
         float,
         doc(
-            "Regrets and policies of iteration t have the weight t to the power "
-            "of this number. 0 weights all iterations alike, 1 is linear "
-            "averaging.",
+            "Exponent of the weights in the averages of regrets and policies: iteration t has "
+            "the weight t to the power of this number. With 0, all iterations have the same "
+            "weight. 1 is linear averaging.",
             ge=0,
             le=2,
         ),
@@ -97,8 +97,8 @@ class ESCHERSettings(Settings, frozen=True, kw_only=True):
     reservoir_size: Annotated[
         PositiveInt,
         doc(
-            "Number of decisions that each reservoir buffer holds, one for "
-            "regrets and one for policies."
+            "Number of decisions in each of the two reservoir buffers, one for regrets and "
+            "one for policies. A reservoir is a random sample of all decisions so far."
         ),
     ] = 300_000
     value_steps: Annotated[

@@ -68,7 +68,7 @@ _NO_WEIGHT = 1e-9
 
 
 class PSROSettings(Settings, frozen=True, kw_only=True):
-    """Policy-space response oracles: a population of best responses by PPO to its equilibrium."""
+    """Policy-space response oracles: a population that grows by best responses of PPO."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *(name for name in Settings.fixed if name != "n_steps"),
@@ -82,22 +82,21 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
     # Population.
     oracle_decisions: Annotated[
         PositiveInt,
-        doc("Number of decisions, of both seats, for which each best response is trained."),
+        doc("Number of decisions, of both seats together, in the training of a best response."),
     ] = 200_000
     payoff_hands: Annotated[
         PositiveInt,
         doc(
-            "Number of hands between two policies from which an entry of the "
-            "payoff matrix is estimated. It is rounded up to whole batches of "
-            "games."
+            "Number of hands that two policies play to estimate an entry of the payoff "
+            "matrix. The number is rounded up to whole batches of games."
         ),
     ] = 4096
     meta_solver: Annotated[
         Literal["nash", "uniform"],
         doc(
-            "How the policies of the population are weighted. `nash` is an "
-            "equilibrium of the payoff matrix. `uniform` gives all policies the "
-            "same weight, as in fictitious play."
+            "How the policies of the population are weighted. `nash` weights them by an "
+            "equilibrium of the payoff matrix. `uniform` gives all policies the same "
+            "weight, as in fictitious play."
         ),
     ] = "nash"
     # The oracle.
@@ -147,7 +146,7 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
         float,
         doc(
             "Decay of the exponential moving average (EMA) of the weights at "
-            "each gradient step. The averaged policy joins the population.",
+            "each gradient step. The policy with the averaged weights joins the population.",
             ge=0,
             lt=1,
         ),

@@ -69,7 +69,7 @@ _NETWORKS = ("network", "target_network", "reg_network", "previous_reg_network")
 
 
 class RNaDSettings(Settings, frozen=True, kw_only=True):
-    """Regularized Nash dynamics: NeuRD on rewards that a slowly moving policy regularizes."""
+    """Regularized Nash dynamics: NeuRD on rewards that keep it near a regularization policy."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *Settings.fixed,
@@ -101,9 +101,9 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
     delta_m: Annotated[
         PositiveInt,
         doc(
-            "Number of gradient steps Δ_m between two changes of the "
-            "regularization policy. During the first half of them the old "
-            "policy fades into the new one."
+            "Number of gradient steps Δ_m after which the current policy becomes the new "
+            "regularization policy. During the first half of the next Δ_m steps, the new "
+            "regularization policy gradually replaces the old one."
         ),
     ] = 200
     # Optimization.
@@ -111,7 +111,7 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
     batch_size: Annotated[
         int,
         doc(
-            "Number of decisions in a minibatch, which consists of whole games.",
+            "Number of decisions in a minibatch. A minibatch consists of whole games.",
             ge=2,
             le=10**12 - 1,
         ),
@@ -121,20 +121,20 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
     beta: Annotated[
         Positive,
         doc(
-            "Threshold β of NeuRD. A logit that is further than this from the "
-            "mean of the legal logits is not pushed further away."
+            "Threshold β of NeuRD. If a logit is further than β from the mean of the "
+            "legal logits, the update does not move it further away."
         ),
     ] = 2.0
     neurd_clip: Annotated[
         Positive,
         doc("Largest absolute advantage in the loss of NeuRD. Larger advantages are clipped."),
     ] = 10_000.0
-    vtrace_lambda: Annotated[Fraction, doc("λ of the value targets of V-trace.")] = 1.0
+    vtrace_lambda: Annotated[Fraction, doc("λ of V-trace, which computes the value targets.")] = 1.0
     ema_decay: Annotated[
         float,
         doc(
-            "Decay of the target network, an exponential moving average (EMA) "
-            "of the weights, at each gradient step. Checkpoints hold the target "
+            "Decay of the target network at each gradient step. The target network is an "
+            "exponential moving average (EMA) of the weights. Checkpoints hold the target "
             "network.",
             ge=0,
             lt=1,

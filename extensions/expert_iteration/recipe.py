@@ -46,43 +46,44 @@ _Layers = Annotated[LayerSizes, doc("Number of units in each hidden layer.")]
 
 
 class Recipe(CheckedSettings, frozen=True, kw_only=True):
-    """A recipe: which networks are trained, on how many hands, with which search."""
+    """A recipe says which networks are trained, on how many hands, and with which search."""
 
     about: Annotated[str, doc("A one-line note that says what the recipe is for.")] = ""
     rules: Annotated[str, doc("Rule set: a name, or a YAML file.")] = "classic"
     train: Annotated[
         str,
         doc(
-            "How to train the first policy: a preset of `train`, or a YAML file. "
-            "Empty: start from `policy`."
+            "Training of the first policy: a preset of `german-whist train`, or a YAML file. "
+            "Empty: no training. The recipe starts from `policy`."
         ),
     ] = ""
     policy: Annotated[
         str,
         doc(
-            "Checkpoint of the first policy if `train` is empty: a path, a run's "
-            "folder, or a bundled checkpoint. Bundled are `champion` (for the "
-            "current rules), `champion-1` and `champion-2`."
+            "Checkpoint of the first policy, if `train` is empty: a path, a run's "
+            "folder, or a bundled checkpoint. Bundled are `champion` (the champion of the "
+            "rule set), `champion-1` and `champion-2`."
         ),
     ] = CHAMPION
     seed: Annotated[int, doc("Random seed.", ge=0, le=2**62)] = 1
     hands: Annotated[
         NonNegativeInt,
         doc(
-            "Number of self-play hands for the value and belief networks. 0: both "
-            "networks learn from the hands with search targets. They then start from "
-            "the bundled networks unless you name others."
+            "Number of self-play hands from which the value and belief networks learn. 0: "
+            "both networks learn from the hands that the search plays. They then start from "
+            "the bundled networks, unless you name others."
         ),
     ] = 4_000_000
     epsilon: Annotated[
         float,
-        doc("Probability that a self-play decision is a uniformly random legal card.", ge=0, lt=1),
+        doc("Probability that a card is drawn at random among the legal cards.", ge=0, lt=1),
     ] = 0.06
     determinizations: Annotated[
         NonNegativeInt,
         doc(
-            "Number of determinizations that the expert searches; the expert is a "
-            "`thinker` with these networks. 0: the expert looks one trick ahead in "
+            "Number of determinizations in each decision of the search. A determinization is "
+            "a sampled deal that agrees with what the player knows. The search is then the "
+            "agent `thinker` with these networks. 0: the search looks one trick ahead in "
             "the true deal, with both hands open."
         ),
     ] = 0
@@ -97,7 +98,10 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
     value_learning_rate: _Rate = 0.001
     td_lambda: Annotated[
         Fraction,
-        doc("λ of the value targets, which are λ-returns over the network's own predictions."),
+        doc(
+            "λ of the value targets. They are λ-returns, which mix the result of the hand with "
+            "the network's own predictions for later positions."
+        ),
     ] = 0.8
     belief_hidden_sizes: _Layers = (256, 128)
     belief_epochs: _Epochs = 0.4
@@ -105,15 +109,19 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
     target_hands: Annotated[
         tuple[PositiveInt, ...],
         doc(
-            "Number of hands with search targets, one number per round. The policy "
-            "of each round plays the hands of the next round.",
+            "Number of hands that the search plays in each round, one number per round. The "
+            "policy of a round plays the hands of the next round.",
             min_length=1,
         ),
     ] = (1_000_000,)
     policy_epochs: _Epochs = 2.0
     policy_learning_rate: _Rate = 0.0003
     kl_coef: Annotated[
-        Positive, doc("Weight of the penalty KL(policy ‖ previous policy), in units of the reward.")
+        Positive,
+        doc(
+            "Weight of the penalty KL(policy ‖ previous policy), in units of the reward. The "
+            "penalty keeps the policy close to the previous one."
+        ),
     ] = 0.01
 
     def __post_init__(self) -> None:

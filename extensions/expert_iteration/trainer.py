@@ -53,20 +53,26 @@ class ExpertIterationSettings(Settings, frozen=True, kw_only=True):
     policy: Annotated[
         JsonObject,
         doc(
-            "Settings of the training that makes the first policy, with its own budget; "
-            f"{', '.join(f'`{name}`' for name in _OF_THE_RUN)} are those of the run."
+            "Settings of the training that makes the first policy, with a budget of its own "
+            f"(`decisions`). Leave out {', '.join(f'`{name}`' for name in _OF_THE_RUN)}: they "
+            "are those of the run."
         ),
     ] = msgspec.field(default_factory=lambda: {"trainer": "ppo", "decisions": 9_000_000})
     recipe: Annotated[
         JsonObject,
         doc(
-            "Settings of a recipe: hands and networks. Rounds beyond the list of "
-            "`target_hands` use its last number."
+            "Settings of the rounds, with the names that a recipe has. Leave out "
+            f"{', '.join(f'`{name}`' for name in _NOT_IN_RECIPE)}: they are those of the run. "
+            "If the run has more rounds than `target_hands` has numbers, the other rounds use "
+            "the last number."
         ),
     ] = msgspec.field(default_factory=JsonObject)
     callbacks: Annotated[
         tuple[str, ...],
-        doc("Callbacks. `each-round` evaluates the first policy and the policy of every round."),
+        doc(
+            "Callbacks of the run. `each-round` evaluates the first policy and the policy of "
+            "every round."
+        ),
     ] = ("each-round",)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from write import settings_table
+from write import MADE, settings_table
 
 from german_whist.training.settings import Settings
 
@@ -19,9 +19,12 @@ def pages() -> dict[str, str]:
     """The texts of the pages that are made, by their path in the extension's folder."""
     parts = [
         "# Settings of the further algorithms",
-        "Made from the code by `make docs`. `german-whist train trainer=r_nad --show` prints the "
-        "settings with their values. Each trainer also has all settings of "
-        "[every trainer](../../../docs/reference/settings.md#every-trainer).",
+        "This page lists the settings of the trainers `r_nad`, `psro` and `escher`, which you give "
+        "to `german-whist train` as `key=value`. Each of these trainers also has the [settings of "
+        "every trainer](../../../docs/reference/settings.md#every-trainer). The [guide](guide.md) "
+        "explains the algorithms. To see all settings of a trainer with their values, run "
+        "`german-whist train trainer=r_nad --show`.",
+        MADE,
     ]
     for name, source in TRAINERS.items():
         module, _, kind = source.partition(":")

@@ -1,9 +1,10 @@
 # pyright: strict
-"""Train policy, value and belief networks by expert iteration. Name a recipe or a YAML file.
+"""Train a policy by expert iteration, and the value and belief networks that its search uses.
 
-A recipe first plays hands and fits a value and a belief network to them. Then a search plays hands,
-and the policy is fitted to the targets of the search. To continue an interrupted recipe, give the
-same command again.
+A recipe has all settings of an expert iteration. Name a bundled recipe, or a YAML file of your own.
+In a recipe, the policy first plays hands, and a value network and a belief network are fitted to
+them. Then a search plays hands, and the policy is fitted to the values that the search gives to the
+cards. To continue an interrupted recipe, give the same command again.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ from ..recipe import RECIPES, load_recipe
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "recipe", nargs="?", metavar="RECIPE|FILE.yaml", help="name of a recipe, or a YAML file"
+        "recipe",
+        nargs="?",
+        metavar="RECIPE|FILE.yaml",
+        help="name of a bundled recipe, or a YAML file",
     )
     parser.add_argument(
-        "words", nargs="*", metavar="key=value", help="settings that replace those of the recipe"
+        "words", nargs="*", metavar="key=value", help="settings that replace settings of the recipe"
     )
     parser.add_argument(
         "--folder",

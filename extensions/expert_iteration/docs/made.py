@@ -50,8 +50,9 @@ def _settings() -> str:
     parts = [
         "# Settings of expert iteration",
         "This page lists the settings of recipes, which you give to `german-whist "
-        "expert-iteration` as `key=value`, and the settings of the trainer. To see the settings of "
-        "a recipe with their values, run `german-whist expert-iteration RECIPE --show`.",
+        "expert-iteration` as `key=value`, and the settings of the trainer `expert-iteration`. The "
+        "[guide](guide.md) explains the parts of a recipe. To see the settings of a recipe with "
+        "their values, run `german-whist expert-iteration RECIPE --show`.",
         MADE,
         f"## Recipes\n\n{Recipe.__doc__}",
         settings_table(Recipe),

@@ -1,8 +1,10 @@
 # pyright: strict
-"""Compute the average cost of each player's decisions, by stage and trick, over a file of records.
+"""Compute how much each player's decisions cost on average, in all hands of a file of records.
 
-Endgames are valued exactly, earlier decisions by search from the view of the player to move.
-FILE is written by `evaluate --records`, or saved from the table.
+The cost of a decision is how much less the card gains than the best card. There is an average for
+each stage of the hand. In the endgame, the costs are exact. Before it, a search estimates them, and
+sees only what the player to move may know. `evaluate --records` writes such a file, and the table's
+page Statistics exports one.
 """
 
 from __future__ import annotations
@@ -19,17 +21,19 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="records, a hand on each line")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="file of records, a hand on each line"
+    )
     parser.add_argument(
         "--hands", type="positive", metavar="N", help="analyze the first N hands (default: all)"
     )
     parser.add_argument(
         "--search",
         metavar="NAME",
-        help="search that values decisions (default: thinker:256 in classic, elsewhere "
-        "flat-mc:2500,voids,playout=counting)",
+        help="search that estimates the costs (default: thinker:256 in classic, and "
+        "flat-mc:2500,voids,playout=counting in other rule sets)",
     )
-    parser.add_argument("--tricks", action="store_true", help="list every trick as well")
+    parser.add_argument("--tricks", action="store_true", help="also list the average of each trick")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the whole result as JSON")
     add_trust_option(parser)
 

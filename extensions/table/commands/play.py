@@ -1,7 +1,7 @@
-"""Play German Whist in the terminal: by keys, or line by line through a pipe.
+"""Play German Whist in the terminal, with single keys or with typed lines.
 
-OPPONENT is an agent listed by `german-whist agents`, or the path of a checkpoint. An unfinished
-hand is saved, and `german-whist play` resumes it, as the table in the browser does.
+OPPONENT is an agent that `german-whist agents` lists, or the path of a checkpoint. An unfinished
+hand is saved. To go on with it, run `german-whist play` again, or open the table in the browser.
 """
 
 from __future__ import annotations
@@ -43,12 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rule set (default: classic, or what the opponent was trained for)",
     )
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--match", type=int, metavar="N", help="a match to N points")
-    length.add_argument("--best-of", type=int, metavar="N", help="a match of the best of N hands")
-    parser.add_argument("--seed", type=int, metavar="N", help="deal the hands of this seed")
-    parser.add_argument("--new", action="store_true", help="start anew, even if a hand is saved")
-    parser.add_argument("--plain", action="store_true", help="plain lines instead of keys")
-    parser.add_argument("--fast", action="store_true", help="no pauses between the tricks")
+    length.add_argument("--match", type=int, metavar="N", help="play a match to N points")
+    length.add_argument(
+        "--best-of", type=int, metavar="N", help="play a match of the best of N hands"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the deals (default: random)")
+    parser.add_argument(
+        "--new", action="store_true", help="start anew, even if an unfinished hand is saved"
+    )
+    parser.add_argument(
+        "--plain", action="store_true", help="type lines, such as 10♦, instead of single keys"
+    )
+    parser.add_argument("--fast", action="store_true", help="make no pauses between tricks")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of saved games")
     add_trust_option(parser)
 

@@ -1,11 +1,14 @@
 # pyright: strict
-"""Make or grade puzzles for the table: positions with one right card, from hands of agents.
+"""Make puzzles for the table, or grade them: positions in which only one card is right.
 
-`make` looks for endgames in which one card alone wins or saves the hand, by their exact values,
-and for tricks of the foreplay whose best card all searches find, by far. They are added to those
-of the data folder, which the table shows beside its own. `grade` rates all puzzles of a file again,
-where the agents that grade them or their ladder have changed, and removes foreplay puzzles on whose
-card today's searches do not agree.
+`make` lets agents play hands, and looks for two kinds of puzzles in them. In an endgame puzzle,
+only one card wins or saves the hand, by the exact values. In a foreplay puzzle, several searches
+agree that one card is much better than the others. The puzzles are added to those in the data
+folder, and the table shows them beside its own.
+
+`grade` rates all puzzles of a file again. Use it when the agents that rate the puzzles, or the
+ladder of these agents, have changed. It also removes each foreplay puzzle on whose card the
+searches no longer agree.
 """
 
 from __future__ import annotations
@@ -29,30 +32,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=["make", "grade"],
-        help="make: look for puzzles; grade: check and rate the puzzles of a file",
+        help="make: look for new puzzles; grade: check and rate the puzzles of a file",
     )
     parser.add_argument(
         "--endgames",
         type="natural",
         default=20,
         metavar="N",
-        help="number of endgame puzzles (default: 20)",
+        help="number of endgame puzzles to make (default: 20)",
     )
     parser.add_argument(
         "--foreplay",
         type="natural",
         default=5,
         metavar="N",
-        help="number of foreplay puzzles (default: 5)",
+        help="number of foreplay puzzles to make (default: 5)",
     )
     parser.add_argument(
         "--rules", default="classic", metavar="NAME", help="rule set (default: classic)"
     )
     parser.add_argument(
-        "--seed", type="natural", default=0, metavar="S", help="seed of the hands (default: 0)"
+        "--seed",
+        type="natural",
+        default=0,
+        metavar="S",
+        help="seed of the hands that the agents play (default: 0)",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE.jsonl", help="default: in the data folder"
+        "--out",
+        type=Path,
+        metavar="FILE.jsonl",
+        help="file of puzzles (default: in the data folder)",
     )
 
 

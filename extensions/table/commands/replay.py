@@ -1,9 +1,10 @@
 # pyright: strict
-"""Show a hand from a file of records, trick by trick, and the value of its decisions.
+"""Show a hand from a file of records, trick by trick, and if you like the value of each decision.
 
-FILE is written by `evaluate --records`, or saved from the table. With --analyze every decision is
-valued, the endgame exactly and the rest by search; with --html the hand is written as one page
-that opens in any browser. --notable writes a page of several hands, from which one is chosen.
+`evaluate --records` writes such a file, and the table's page Statistics exports one. --analyze
+shows the value of every decision. The endgame is valued exactly, and the foreplay by a search.
+--html writes the hand as a page that opens in any browser. --notable writes a page of several hands
+of an agent, from which the reader chooses one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _MAX_PROBLEMS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="records, a hand on each line")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="file of records, a hand on each line"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--hand", type=int, default=1, metavar="N", help="number of the hand (default: 1)"
@@ -38,29 +41,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--notable",
         metavar="AGENT",
-        help="with --html: the hands of this agent's worst deals and those with its least likely "
-        "cards, with what its network thinks of them",
+        help="with --html: a page of this agent's worst deals, and of hands in which somebody "
+        "played a card that its network thinks very unlikely",
     )
     parser.add_argument(
-        "--analyze", action="store_true", help="value each decision, and mark mistakes"
+        "--analyze", action="store_true", help="show the value of each decision, and mark mistakes"
     )
     parser.add_argument("--html", type=Path, metavar="OUT.html", help="write the hand as a page")
     parser.add_argument(
         "--seat",
         choices=_SEATS,
         default="both",
-        help="show the view of a seat (default: both hands)",
+        help="0 or 1: show the hand as the player in this seat saw it (default: both hands)",
     )
     parser.add_argument(
         "--search",
         metavar="NAME",
-        help="analyze with this search (default: thinker:256 in classic, elsewhere "
-        "flat-mc:2500,voids,playout=counting)",
+        help="analyze, with this search (default: thinker:256 in classic, and "
+        "flat-mc:2500,voids,playout=counting in other rule sets)",
     )
     parser.add_argument(
         "--network",
         metavar="NAME|PATH",
-        help="analyze, and show this network's probabilities as well",
+        help="analyze, and also show how likely this network would play each card",
     )
     add_trust_option(parser)
 

@@ -1,10 +1,10 @@
 # pyright: strict
-"""Open a table in the browser: play against any agent, watch two of them, analyze hands.
+"""Open a table in the browser: play against any agent, watch two agents, or analyze hands.
 
-The table is yours: whoever opens its page plays as you. It listens on this computer alone unless
---host names an address of the network, where it asks for a token, so that your phone can open it
-and others cannot. Agents of the command line (with parameters, by a checkpoint's path, or as
-module:object) are added to the opponents.
+Only this computer can open the table, unless --host names an address of the network. On such an
+address, the page asks for a token, so that you can open it on your phone and other people cannot.
+Whoever opens the page plays as you. The opponents are the agents that `german-whist agents` lists.
+To add others, name them: an agent with parameters, the path of a checkpoint, or module:object.
 """
 
 from __future__ import annotations
@@ -29,14 +29,25 @@ _PAGE = "extensions/table/README.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("agents", nargs="*", metavar="A", help="additional opponents")
+    parser.add_argument("agents", nargs="*", metavar="AGENT", help="agents to add to the opponents")
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)"
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on (default: 127.0.0.1, which only this computer can reach)",
     )
-    parser.add_argument("--port", type=int, default=PORT, help=f"port, 0 for any (default: {PORT})")
-    parser.add_argument("--token", help="token for a network address (default: random)")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=PORT,
+        help=f"port to listen on, 0: any free one (default: {PORT})",
+    )
+    parser.add_argument(
+        "--token", help="token that the page asks for on a network address (default: a random one)"
+    )
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of saved games")
-    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+    parser.add_argument(
+        "--no-browser", action="store_true", help="do not open the page in a browser"
+    )
     add_trust_option(parser)
 
 
