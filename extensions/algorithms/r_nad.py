@@ -69,7 +69,7 @@ _NETWORKS = ("network", "target_network", "reg_network", "previous_reg_network")
 
 
 class RNaDSettings(Settings, frozen=True, kw_only=True):
-    """Regularized Nash dynamics: NeuRD on rewards that keep it near a regularization policy."""
+    """R-NaD: NeuRD on rewards that keep the policy near a slowly changing regularization policy."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *Settings.fixed,

@@ -70,7 +70,7 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
         NonNegativeInt,
         doc(
             "Number of self-play hands from which the value and belief networks learn. 0: "
-            "both networks learn from the hands that the search plays. They then start from "
+            "both networks learn from the hands of the first round instead. They then start from "
             "the bundled networks, unless you name others."
         ),
     ] = 4_000_000
@@ -109,8 +109,8 @@ class Recipe(CheckedSettings, frozen=True, kw_only=True):
     target_hands: Annotated[
         tuple[PositiveInt, ...],
         doc(
-            "Number of hands that the search plays in each round, one number per round. The "
-            "policy of a round plays the hands of the next round.",
+            "Number of hands in which a search gives values to the cards, one number per "
+            "round. The policy learns from these values, and plays the hands of the next round.",
             min_length=1,
         ),
     ] = (1_000_000,)
