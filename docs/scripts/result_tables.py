@@ -506,7 +506,7 @@ def _with_budget(runs: Sequence[Result], usual: float, seeds: int) -> str:
     notes = other_ends(runs)
     if not math.isclose(decisions_of(runs), usual, rel_tol=0.02):
         notes = "; ".join(filter(None, [decisions_text(runs), notes]))
-    draws = runs[0].settings["trainer"] != CFR_PLUS
+    draws = runs[0].settings.get("trainer") != CFR_PLUS
     if draws and len(runs) < seeds:
         fewer = f"{len(runs)} seed{'s' if len(runs) > 1 else ''}"
         notes = "; ".join(filter(None, [fewer, notes]))

@@ -1,13 +1,16 @@
-"""The page of settings, which is made from the code."""
+"""The page of settings and the tables of results, which are made from code and data."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
-from write import MADE, settings_table
+import result_tables
+from write import MADE, settings_table, with_tables
 
 from german_whist.training.settings import Settings
 
+FOLDER = Path(__file__).parent
 TRAINERS = {
     "r_nad": "r_nad:RNaDSettings",
     "psro": "psro:PSROSettings",
@@ -30,4 +33,11 @@ def pages() -> dict[str, str]:
         module, _, kind = source.partition(":")
         settings = getattr(import_module(f"german_whist.algorithms.{module}"), kind)
         parts += [f"## `trainer: {name}`", settings.__doc__, settings_table(settings, Settings)]
-    return {"docs/settings.md": "\n\n".join(parts) + "\n"}
+    runs = result_tables.runs_in(FOLDER / "published.jsonl")
+    decks = result_tables.decks_of(runs)
+    tables = {
+        "published-results": result_tables.published_results(runs, decks),
+        "published-pairs": result_tables.published_pairs(runs, decks),
+    }
+    guide = with_tables((FOLDER / "guide.md").read_text(encoding="utf-8"), tables)
+    return {"docs/guide.md": guide, "docs/settings.md": "\n\n".join(parts) + "\n"}
