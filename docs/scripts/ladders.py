@@ -310,8 +310,9 @@ command prints. The [list of agents](../develop/agents.md) says how each agent p
 All results on this page were played in the same way:
 
 - Every deal is played twice, with the seats exchanged. A tie counts as half a win.
-- When the stock is empty, a player can work out the opponent's cards. From there on, the exact
-  solver plays for all agents except `random`. If it plays for both agents, the hand is not
+- When the *stock* (the cards that were not dealt) is empty, a player can work out the
+  opponent's cards. From there on, the exact solver plays for all agents except `random`, and
+  except agents with `endgame=search` in their name. If it plays for both agents, the hand is not
   played to its end, because the value of the endgame is known.
 - In `humbug` and in the races (`race-7`, `race-9`), the solver does not know the value of an
   endgame. Their hands are played to the end.
@@ -339,8 +340,8 @@ This is the ladder of the rule set `classic`:
 
 {circle}
 
-`random` is the only agent that plays its own endgames. It loses {thrown:.2f} tricks per hand
-there, compared with perfect play.
+Of the agents of the ladder, only `random` plays its own endgames. It loses {thrown:.2f} tricks
+per hand there, compared with perfect play.
 
 This command repeats the ladder. It plays {hands:,} hands, which took {minutes:.0f} minutes on
 one core:
@@ -350,21 +351,22 @@ german-whist ladder --config ladder --key {key}
 ```
 
 The ladder was played on this machine: {machine}.
+This table is the [tablebase](../develop/endgame.md), which stores the values of endgames.
 
 ### Information-set search
 
-`ismcts` is information-set Monte Carlo tree search with a single observer, a standard search
-for games with hidden cards. Here it makes 1,000 iterations per move. In the first row the exact
-solver plays the endgame. In the second row, `ismcts` plays the endgame too, as is usual in the
-literature:
+`ismcts` is information-set Monte Carlo tree search with one tree for the player who searches
+(Cowling, Powley and Whitehouse 2012). It is a standard search for games with hidden cards. Here
+it makes 1,000 iterations per move. In the first row the exact solver plays the endgame. In the
+second row, `ismcts` plays the endgame too, as is usual in the literature:
 
 {beside}
 
 *lost* is the number of tricks that the agent loses per endgame, compared with perfect play.
 Times are processor times on {beside_machine}, while it was busy with other work.
 
-`ismcts` was not part of the ladder. It played against all of its agents, whose ratings were
-kept:
+`ismcts` was not part of the ladder. It played against all agents of the ladder, and their ratings
+were held fixed:
 
 ```
 german-whist evaluate AGENT --against ... --hands {beside_hands} --seed {seed} --key {key}

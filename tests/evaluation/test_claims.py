@@ -28,7 +28,7 @@ def test_false_claim_of_perfect_endings_plays_them_out() -> None:
     assert "worst says that it plays endings perfectly, and does not: it gave" in result.note
     assert not honest.note
     with pytest.raises(ValueError, match=r"worst says that it .* Here they cannot be: the rules"):
-        measure_exploitability(Worst("2x5-h3"), "2x5-h3")
+        measure_exploitability(Worst("3x4-h4"), "3x4-h4")
 
 
 def test_order_of_draws_that_is_read_is_refused() -> None:
