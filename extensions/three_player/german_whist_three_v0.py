@@ -7,7 +7,7 @@
 | Actions | discrete, 52 |
 | Observations | `{"observation": int8 vector, "action_mask": int8}` |
 | Parallel API | no |
-| Rewards | add up to 0 over the three agents |
+| Rewards | add up to 0 over the three agents, except after an illegal card |
 
 The players who lose a trick draw cards that nobody else sees, so each agent knows only a part of
 the cards. The [overview](../README.md#the-rules) explains the rules. This loop plays a random hand:
@@ -40,8 +40,9 @@ and when it plays a card for the dummy before or after its own.
 
 ### Observations
 
-An observation is one int8 vector of zeros and ones. The table has its version [VERSION].
-Observations are relative to the player's seat: *left* is the next player clockwise, and *right* is
+An observation is one int8 vector of zeros and ones. The table describes version
+[VERSION] of the vector. Observations are relative to the player's seat: *left* is
+the next player clockwise, and *right* is
 the one after that. Until the eighth trick is over, the cards of the dummy are ordinary cards of the
 stock. After that, all three players see them.
 
@@ -49,8 +50,9 @@ stock. After that, all three players see them.
 
 ### Rewards and the end
 
-Only the seven tricks after the foreplay count. If a player wins such a trick, the rewards of this
-step are 2 for the player and -1 for each of the other two. If the dummy wins the trick, all rewards
+Only the last seven tricks, which are played with the dummy, score.
+If a player wins such a trick, the rewards of this step
+are 2 for the player and -1 for each of the other two. If the dummy wins the trick, all rewards
 are 0. The total of a player lies between -7 and 14, and the totals of all three add up to 0. The
 episode ends for all agents at once, with `termination`.
 
@@ -58,7 +60,7 @@ At the end, `infos[agent]["result"]` holds the result of the hand, as this agent
 
 | key | value |
 |---|---|
-| `tricks` | counting tricks of the agent, the left player, the right player, and the dummy |
+| `tricks` | scoring tricks of the agent, the left player, the right player, and the dummy |
 | `payoffs` | payoffs of the three players, in the same order |
 | `deal` | number of the deal |
 

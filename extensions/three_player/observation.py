@@ -38,7 +38,7 @@ THREE_SPEC = ObservationSpec(
     [
         ("own_hand", N_CARDS, "cards in the player's own hand, by card id"),
         ("upcard", N_CARDS, "the stock card that lies face up"),
-        *_groups("trick", _OWNERS, N_CARDS, "the card of the trick under way of {}"),
+        *_groups("trick", _OWNERS, N_CARDS, "in the current trick, the card of {}"),
         *_groups("played_by", _OWNERS, N_CARDS, "cards played from the hand of {}"),
         *_groups("known", _OTHERS, N_CARDS, "cards that {} was seen to take and still holds"),
         ("dummy", N_CARDS, "cards of the dummy, once it lies open"),
@@ -56,11 +56,11 @@ THREE_SPEC = ObservationSpec(
         ("decision", 3, "lead, follow, over"),
         ("to_move", 1, "the player is to move, be it for the dummy"),
         ("turn", 4, "whose card is to be played: me, left, right, dummy"),
-        ("leads", 4, "who leads, or led, the trick under way"),
+        ("leads", 4, "who leads, or led, the current trick"),
         ("declarer", PLAYERS, "who plays the dummy, once it lies open"),
         ("dealer", PLAYERS, "who dealt"),
-        ("draws_left", DRAW_TRICKS, "the first n places for n tricks still played for the stock"),
-        *_groups("tricks", _OWNERS, HAND, "the first n places for n counting tricks of {}"),
+        ("draws_left", DRAW_TRICKS, "n tricks for the stock are left: the first n places are 1"),
+        *_groups("tricks", _OWNERS, HAND, "the first n places are 1 for n scoring tricks of {}"),
     ],
 )
 
