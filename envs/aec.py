@@ -95,9 +95,20 @@ class GameAEC(TypedAEC):
 
     def last(self, observe: bool = True) -> tuple[Observation, float, bool, bool, Info]:
         """Observation, rewards since its last action, ends and info of the agent to move."""
-        if not self.agents:
-            self.raise_without_agents()
-        return super().last(observe)
+        agent = self.agent_selection
+        try:
+            return (
+                self.observe(agent) if observe else None,  # pyright: ignore[reportReturnType]
+                self._cumulative_rewards[agent],
+                self.terminations[agent],
+                self.truncations[agent],
+                self.infos[agent],
+            )
+        except (AttributeError, KeyError):
+            # Asked only now: who plays calls this before each action.
+            if not self.agents:
+                self.raise_without_agents()
+            raise
 
     @abstractmethod
     def _result(self, seat: int) -> Info:

@@ -60,9 +60,13 @@ else:
         """PettingZoo's wrapper of the order of calls, with a sentence after the end."""
 
         def last(self, observe=True):
-            if self._has_reset and not self.agents:
-                self.unwrapped.raise_without_agents()
-            return super().last(observe)
+            try:
+                return super().last(observe)
+            except KeyError:
+                # Asked only now, since each of PettingZoo's wrappers looks for `agents` in turn.
+                if not self.agents:
+                    self.unwrapped.raise_without_agents()
+                raise
 
         def __str__(self):
             return str(self.env)
