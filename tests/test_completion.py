@@ -76,6 +76,25 @@ def test_bash_completes_words(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert {*output(["bash", "-c", first], folder)} == {*all_commands()}
 
 
+def test_bash_quotes_folders_and_runs_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs("bash")
+    script = completion("bash", capsys)
+    (folder / "script").write_text(script, encoding="utf-8")
+    names = ["$(touch broken)", "`touch broken`", "a b", '"', "*"]
+    for name in names:
+        (folder / "runs" / name).mkdir()
+    for command in ("evaluate", "train --resume"):
+        line = BASH.format(script="./script", words=f"german-whist {command} runs/")
+        found = output(["bash", "-c", line], folder)
+        assert {shlex.split(each)[0] for each in found} == {
+            f"runs/{name}" for name in ("quick-1", "other", *names)
+        }
+    assert not (folder / "broken").exists()
+    assert "_rules_COMPGEN=_german_whist_rules_files" in script
+
+
 def test_fish_completes_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     needs("fish")
     (folder / "script").write_text(completion("fish", capsys), encoding="utf-8")

@@ -112,15 +112,21 @@ def _arguments_of(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 def _functions(names: _Names) -> dict[str, Any]:
     """A function of each shell that lists these names, and the runs and files that are there."""
-    function, words = f"_german_whist_{names.name}", shlex.join(names.words)
-    bash = f'words="{" ".join(names.words)}"\n'
+    # Of a function with `_files` in its name, the script for bash quotes what it inserts.
+    function = f"_german_whist_{names.name}{'_files' if names.has_files else ''}"
+    words = shlex.join(names.words)
+    # By no `compgen -W`, which runs the commands in its words, as a folder's name may have them.
+    listed = """[[ $name == "$1"* ]] && printf '%s\\n' "$name"\n"""
+    bash = f"for name in {words}; do {listed}done\n"
     zsh = f"compadd -- {words}\n" if words else ""
     fish = f"printf '%s\\n' {words}\n" if words else ""
     if names.has_runs:
-        bash += 'for run in runs/*/; do [ -d "$run" ] && words="$words ${run%/}"; done\n'
+        bash += (
+            'for run in runs/*/; do [ -d "$run" ] || continue\n'
+            f'printf -v name %q "${{run%/}}"\n{listed}done\n'
+        )
         zsh += "runs=(runs/*(N/)); compadd -a runs\n"
         fish += "for run in runs/*/; string trim --right --chars=/ $run; end\n"
-    bash += 'compgen -W "$words" -- "$1"\n'
     if names.has_files:
         bash += 'compgen -f -- "$1"\n'
         zsh += "_files\n"
@@ -130,7 +136,7 @@ def _functions(names: _Names) -> dict[str, Any]:
         "zsh": function,
         "fish": f"({function})",
         "preamble": {
-            "bash": f"{function}() {{\nlocal words run\n{bash}}}",
+            "bash": f"{function}() {{\nlocal name run\n{bash}}}",
             "zsh": f"{function}() {{\nlocal -a runs\n{zsh}}}",
             "fish": f"function {function}\n{fish}end",
         },
