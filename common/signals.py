@@ -43,7 +43,8 @@ class SignalGuard:
     """Context that records the first signal, so that an iteration finishes; the second raises.
 
     Work that can be interrupted without loss, such as an evaluation, runs in `immediate`. An
-    enclosing `SignalGuard` context records the signal too.
+    enclosing `SignalGuard` context records the signal too. A child that is forked within ends at
+    SIGTERM as it would without the guard: pools of processes end theirs by it, and wait for them.
     """
 
     def __init__(self, numbers: Iterable[int] = END_SIGNALS) -> None:
@@ -52,6 +53,7 @@ class SignalGuard:
         """The recorded signal, or None."""
         self._immediate = False
         self._previous: dict[int, _Handler] = {}
+        self._process = os.getpid()
 
     def __enter__(self) -> SignalGuard:
         if threading.current_thread() is threading.main_thread():
@@ -63,6 +65,10 @@ class SignalGuard:
         return self
 
     def _record(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGTERM and os.getpid() != self._process:
+            signal.signal(number, self._previous[number])
+            os.kill(os.getpid(), number)
+            return
         again = self.received is not None
         self.received = number
         outer = getattr(self._previous[number], "__self__", None)

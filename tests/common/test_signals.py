@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
+from contextlib import nullcontext
+from multiprocessing import get_context
 
 import pytest
 
@@ -22,6 +25,23 @@ def test_signal_guard_records_a_closed_terminal(hangup_handler: None) -> None:
     with SignalGuard() as signals:
         os.kill(os.getpid(), signal.SIGHUP)
     assert signals.received == signal.SIGHUP
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+@pytest.mark.parametrize("immediate", [False, True])
+def test_sigterm_ends_a_forked_child_and_ctrl_c_does_not(immediate: bool) -> None:
+    with SignalGuard(), SignalGuard() as signals:
+        with signals.immediate() if immediate else nullcontext():
+            child = get_context("fork").Process(target=time.sleep, args=(60,))
+            child.start()
+        if not immediate:
+            os.kill(child.pid or 0, signal.SIGINT)
+            child.join(0.2)
+            assert child.is_alive()
+        child.terminate()
+        child.join(10)
+        assert child.exitcode == -signal.SIGTERM
+    assert signals.received is None
 
 
 def test_signal_guard_leaves_sighup_ignored_under_nohup(hangup_handler: None) -> None:
