@@ -2,7 +2,7 @@
 
 The format decides, and the words around it are not interpreted: an answer ends with the action in
 square brackets, as in `[10♦]`, or is JSON with the key `card`, or is the action alone. What stands
-before `</think>` is no part of it.
+before `</think>` is no part of it, and an answer that ends within its reasoning was cut off.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ from ..view import View, checked_view
 from .position import ANSWER_FORMAT, legal_text
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_SQUARE = str.maketrans("［］【】", "[][]")
+"""The brackets of Chinese and Japanese texts, which enclose an action as well."""
+_REASONING = re.compile(
+    r"<(/?)(think|thinking|thought|reasoning|reflection|analysis|scratchpad)\b[^<>]*>",
+    re.IGNORECASE,
+)
 _MARKUP = "*_`\"' \t\r\n"
 _CHOICE_OF = {text: action for texts in (CHOICES, CHOICE_WORDS) for action, text in texts.items()}
 
@@ -46,19 +52,25 @@ def parse_answer(text: str, view: View) -> int:
 
 def _actions(answer: str) -> list[int]:
     """The different actions that an answer names, in one of the three forms."""
-    body = answer.strip(_MARKUP).rstrip(f"{_MARKUP}.!")
+    body = answer.translate(_SQUARE).strip(_MARKUP).rstrip(f"{_MARKUP}.!")
     document = body.removeprefix("json").lstrip()  # of a fenced block
     named: list[int | None] = []
-    if "<think>" in answer:
-        pass  # the reasoning was cut off
+    if _is_cut_off(answer):
+        pass
+    elif document.startswith("{"):
+        named = [_action_in_json(document)]
     elif body.endswith("]"):
         if _action(body[:-1].rpartition("[")[2]) is not None:
             named = [_action(name) for name in _BRACKETS.findall(body)]
-    elif document.startswith("{"):
-        named = [_action_in_json(document)]
     elif body not in ("as", "ad", "ah", "As", "Ad", "Ah"):  # words, unless in capitals
         named = [_action(body)]
     return list(dict.fromkeys(action for action in named if action is not None))
+
+
+def _is_cut_off(answer: str) -> bool:
+    """Whether a tag of reasoning is open at the end, as `<think>`."""
+    last = {name.lower(): slash for slash, name in _REASONING.findall(answer)}
+    return "" in last.values()
 
 
 def _action_in_json(document: str) -> int | None:

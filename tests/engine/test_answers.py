@@ -103,6 +103,7 @@ PLAIN = (
     "**[{a}]**",
     "`[{a}]`",
     "[**{a}**]",
+    "我出【{a}】",
     "I lead [{a}].",
     "Final answer: [{a}]!",
     "They hold {b}, so I follow with a cheap card.\n\n[{a}]",
@@ -121,6 +122,7 @@ PLAIN = (
     "**{a}**",
     "```\n{a}\n```",
     "<think>{b}</think>{a}",
+    "<reasoning>[{a}] wins.</reasoning><answer>[{a}]",
 )
 
 # Nothing is to be played of these, apart from what stands after the arrow: `a` may be read then.
@@ -141,6 +143,8 @@ The plan: [{a}] now, [{b}] later.
 [play {a}]
 [[{a}]]
 [{a}] and 3]
+［{a}］か[{b}]
+【{a}】还是[{b}]
 [{a}
 {a}]
 ([{a}])
@@ -174,6 +178,8 @@ I refuse
 [{a}]</think>
 [{a}]</think>I would rather not say.
 Hmm. <think>What about [{a}]
+<thinking>What about [{a}]
+<Reasoning effort="low">[{b}]?</Reasoning><THINK>What about [{a}]
 <think>My first answer: {b}</think>**{a}** -> a
 <think>Not [{a}]!</think>[{b}]? <think>no</think>
 {{"card": "{a}", "card": "{b}"}}
@@ -192,6 +198,9 @@ Hmm. <think>What about [{a}]
 ["{a}"]
 {{"card": "{a}"}} {{"card": "{b}"}}
 {{"card": "{a}"}}\\n{{"card": "{b}"}}
+{{"card": "{b}", "alternatives": [{a}] -> b
+{{"card": "{b}"}} instead of [{a}] -> b
+```json\\n{{"card": "{b}"}}\\n```\\nrejected: [{a}] -> b
 {{"card": "{a}"}} would be wrong
 No: {{"card": "{a}"}}
 {{"card": "{a}"
