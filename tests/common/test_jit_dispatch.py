@@ -20,6 +20,8 @@ from german_whist.common.jit import compiler as compiled
 if not compiled.COMPILED or compiled._linking_dispatcher() is None:
     pytest.skip("functions are not linked here", allow_module_level=True)
 
+from german_whist.common.jit import pipeline  # it imports internals of numba
+
 
 def _linked(noinline: bool = False, **options: Any) -> Any:
     dispatcher = compiled._linking_dispatcher()
@@ -149,6 +151,26 @@ def test_compiling_leaves_numba_as_it_was(works: bool) -> None:
             function("one")
     after = [vars(each) for each in (target, target.typing_context)]
     assert [each.keys() for each in after] == [each.keys() for each in before]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="counts page faults")
+def test_calls_while_compiling_map_no_memory() -> None:
+    resource = pytest.importorskip("resource")
+    who = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
+
+    def call() -> None:
+        pass
+
+    def faults_of_calls(depth: int) -> int:
+        if depth:
+            return faults_of_calls(depth - 1)
+        before = resource.getrusage(who).ru_minflt
+        for _ in range(1000):
+            call()
+        return resource.getrusage(who).ru_minflt - before
+
+    room: Any = pipeline._call_with_room
+    assert max(room(faults_of_calls, depth) for depth in range(500)) < 500
 
 
 @jit
