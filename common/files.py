@@ -217,6 +217,13 @@ def checked_path(path: object) -> Path:
     raise ValueError(f"the path is {path!r}, {type_phrase(path)}: give that of a file")
 
 
+def checked_folder(path: object) -> Path:
+    """The path of a folder, from what a user gave."""
+    if isinstance(path, (str, Path)) and "\0" not in str(path):
+        return Path(path)
+    raise ValueError(f"the folder is {path!r}, {type_phrase(path)}: give its path")
+
+
 def suggest_path(path: Path) -> str:
     """End of an error sentence about a path that is not there: near names in its folder."""
     try:

@@ -528,7 +528,7 @@ def load_rules(rules: RulesLike) -> Rules:
             [*named_rules(), *solved_rules()],
             more="others are given by the path of a .yaml file",
         )
-        raise RulesError(f"{str(rules)!r} is not a rule set{hint}")
+        raise RulesError(f"{short_repr(str(rules))} is not a rule set{hint}")
     raise RulesError(
         f"{rules!r} is of type {type(rules).__name__}: rules are given as a name, a Rules value, "
         "a mapping of fields or the path of a .yaml file"

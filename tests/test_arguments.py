@@ -90,6 +90,13 @@ CASES: dict[str, tuple[Any, str]] = {
     "write_records, NUL": (lambda: gw.write_records("a\0b", []), r"the path is 'a\x00b', a str"),
     "write_records": (lambda: gw.write_records("hands", NOTHING), "None is no record: give a list"),
     "append_records": (lambda: gw.append_records("hands", ["x"]), "'x' is no record: give a list"),  # type: ignore[list-item]
+    "Dataset": (lambda: gw.Dataset(NOTHING), "the folder is None, a NoneType: give its path"),
+    "resume": (lambda: gw.resume(NOTHING), "the folder is None, a NoneType: give its path"),
+    "train": (lambda: gw.train("tiny", folder=5), "the folder is 5, an int: give its path"),  # type: ignore[arg-type]
+    "train_seeds": (lambda: gw.train_seeds("tiny", NOTHING), "seeds are None: give a list, as in"),
+    "legal_text": (lambda: gw.legal_text(NOTHING), "None lists no actions: give those of view"),
+    "legal_text of a number": (lambda: gw.legal_text([99]), "99 is not a card id"),
+    "load_rules": (lambda: gw.load_rules("a" * 3000), f"{'a' * 59}… is not a rule set; there are"),
     "load_policy": (lambda: gw.load_policy(NOTHING), "None is a NoneType: a checkpoint has a path"),
     "evaluate against nobody": (lambda: evaluate(against=[]), "there is no opponent: name one"),
     "evaluate, records": (

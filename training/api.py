@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..common.files import checked_folder
 from ..common.markup import printable
 from ..common.serialization import JsonStruct, data_frame
 from ..common.settings import format_overrides, parse_overrides
@@ -130,7 +131,9 @@ def resolve_settings(
         resolved = load_settings(settings, **changes)
     is_preset = isinstance(settings, (str, Path))
     default = Path(settings).stem if is_preset else resolved.trainer.rpartition(":")[2].lower()
-    return resolved, Path("runs", name or default) if folder is None else Path(folder)
+    if folder is not None:
+        return resolved, checked_folder(folder)
+    return resolved, Path("runs", name or default)
 
 
 def resume(
@@ -154,7 +157,7 @@ def resume(
     """
     if not current_ranks().is_first:
         return follow(current_ranks())
-    return _go(resume_run(Path(folder), [*words], callbacks=callbacks, **changes), quiet)
+    return _go(resume_run(checked_folder(folder), [*words], callbacks=callbacks, **changes), quiet)
 
 
 def train_or_resume(

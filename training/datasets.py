@@ -35,7 +35,13 @@ from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open, open_ending
 from ..agents.registry import check_agents, common_rules, load_agent, parse_agent_name
 from ..common.executors import Executor, InProcessExecutor
-from ..common.files import atomic_write, check_writable, remove_partial_files, write_file
+from ..common.files import (
+    atomic_write,
+    check_writable,
+    checked_folder,
+    remove_partial_files,
+    write_file,
+)
 from ..common.jit.compiler import allocates, jit
 from ..common.provenance import code_sha256, package_version
 from ..common.schema import convert, read_json
@@ -201,7 +207,7 @@ class Dataset:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder: Path = Path(folder)
+        self.folder: Path = checked_folder(folder)
         path = self.folder / CARD
         if not path.is_file():
             raise ValueError(f"{folder}: is no data set: there is no {CARD} in it")
@@ -338,7 +344,7 @@ def generate_dataset(
         suit_order=checked_choice("suit_order", suit_order, SUIT_ORDERS),
         extras=tuple(name for name in EXTRAS if name in extras),
     )
-    folder = Path(folder)
+    folder = checked_folder(folder)
     with _begin(folder, card) as dataset:
         on_start(dataset)
         written = dataset.written

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
 
+from ...common.schema import short_repr
 from ..cards import CARDS, CHOICES, RANKS, SUIT_NAMES, SUIT_SYMBOLS, Card, text_of
 from ..describe import describe
 from ..dtypes import NO_CARD, UNSEEN_CARD
@@ -167,4 +168,6 @@ def _decision_lines(view: View) -> Iterator[str]:
 
 def legal_text(actions: Iterable[int]) -> str:
     """Actions in words, such as `TD, AS`, as `parse_answer` reads them."""
-    return ", ".join(CHOICES.get(action) or str(CARDS[action]) for action in actions)
+    if not isinstance(actions, Iterable):
+        raise TypeError(f"{short_repr(actions)} lists no actions: give those of view.legal()")
+    return ", ".join(CHOICES.get(action) or text_of([action]) for action in actions)

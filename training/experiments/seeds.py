@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 from ...common.executors import LOCAL, check_backend
 from ...common.executors.cluster import connect_ray
 from ...common.files import write_file
+from ...common.schema import short_repr
 from ...common.settings import SettingsError
 from ...common.signals import RunStopped
 from ..algorithms.registry import trainer_kind
@@ -50,6 +51,8 @@ def train_seeds(
       `"ray://HOST:PORT"`: on a Ray cluster, from which the folders are copied back.
     """
     resolved, base = resolve_settings(settings, changes, folder, name)
+    if isinstance(seeds, (str, bytes)) or not isinstance(seeds, Iterable):
+        raise SettingsError(f"seeds are {short_repr(seeds)}: give a list, as in seeds=[1, 2, 3]")
     if len(set(seeds)) < len(seeds) or not seeds:
         raise SettingsError(f"seeds are {list(seeds)}: give each once, as in seeds=1,2,3")
     for seed in seeds:
