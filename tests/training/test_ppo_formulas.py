@@ -357,6 +357,18 @@ def test_iteration_equals_numpy_formulas(
         assert max(each["approx_kl"] for each in metrics) > 0.02
 
 
+def test_games_that_go_on_beside_ended_ones_are_bootstrapped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Hands of a race differ in length, so that a rollout ends within some of them."""
+    race = {**TINY, "name": "short race", "race": 2}
+    trainer = PPO(settings(rules=race, n_steps=6, reward_scale=UNIT))
+    iterated(trainer, PlainPPO(trainer), monkeypatch)
+    ended = trainer.collector.buffer.dones[-1]
+    assert ended.any()
+    assert not ended.all()
+
+
 # -- each part by what it does
 
 
