@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..common.jit.compiler import jit, warm_up
+from ..common.schema import short_repr
 from ..common.suggestions import suggest, type_phrase
 from ..common.threads import MAX_THREADS
 from ..common.typing import Array
@@ -130,8 +131,17 @@ def check_reset_options(options: object, allowed: tuple[str, ...] = RESET_OPTION
             raise ValueError(f"reset has no option {name!r}: its options are {listed}{hint}")
 
 
+def check_state(state: object) -> None:
+    """Refuse what is no dictionary of arrays."""
+    if not isinstance(state, Mapping):
+        raise ValueError(
+            f"the state is {short_repr(state)}, {type_phrase(state)}: give what state() returned"
+        )
+
+
 def state_array(state: Mapping[str, Array], name: str, count: int | None = None) -> Array:
     """An array of a state, with `count` rows."""
+    check_state(state)
     array = np.asarray(state[name]) if name in state else None
     if array is None or (count is not None and array.shape != (count,)):
         required = repr(name) if count is None else f"{name!r} of {count} rows"

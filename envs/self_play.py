@@ -17,6 +17,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ..common.jit.compiler import warm_up
+from ..common.schema import short_repr
+from ..common.suggestions import type_phrase
 from ..engine.batch.batch import STATE_ARRAYS, Array, Batch
 from ..engine.batch.config import (
     TEXT,
@@ -26,7 +28,14 @@ from ..engine.batch.config import (
 )
 from ..engine.batch.results import StepResult
 from ..engine.batch.step import NO_EVENT
-from ..engine.checks import checked_flag, checked_num_envs, checked_threads, own_array
+from ..engine.cards import as_integer
+from ..engine.checks import (
+    check_state,
+    checked_flag,
+    checked_num_envs,
+    checked_threads,
+    own_array,
+)
 from ..engine.dtypes import SEATS
 from ..engine.game import Game
 from ..engine.observation.rule_features import rule_features
@@ -319,6 +328,7 @@ next episode. |
 
     def restore(self, state: Mapping[str, Array]) -> StepResult:
         """Continue from a `state`, in an environment of the same options."""
+        check_state(state)
         states = []
         for k, (batch, _) in enumerate(self.parts):
             names = {name: f"{name}{_suffix(k)}" for name in STATE_ARRAYS}
@@ -342,7 +352,10 @@ next episode. |
             raise ValueError("a seat is out of range: seats are 0 and 1")
         return batch.views(own_array(seat_of_game, np.uint8), games)
 
-    def _part_of(self, index: int) -> tuple[Batch, int]:
+    def _part_of(self, game: int) -> tuple[Batch, int]:
+        index = as_integer(game)
+        if index is None:
+            raise TypeError(f"game is {short_repr(game)}, {type_phrase(game)}: give its number")
         for batch, span in self.parts:
             if span.start <= index < span.stop:
                 return batch, index - span.start

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from statistics import stdev
 
 import numpy as np
 import pytest
 
 from german_whist import Game, card
 from german_whist.agents import Player, load_agent
+from german_whist.agents.search.base import Estimates
 from german_whist.agents.search.flat_mc import FlatMcAgent, cheapest_best
 from german_whist.agents.search.playouts import play_out
 from german_whist.engine.play import row
@@ -20,6 +22,21 @@ def test_of_equal_cards_the_cheaper_is_played() -> None:
     totals = np.zeros(53, np.int64)
     chosen = cheapest_best(row(game.rules.array(), 0), row(view.array.copy(), 0), totals)
     assert card(chosen) == min(view.hand, key=lambda each: (each.suit == view.trump, each.rank))
+
+
+def test_margins_of_error_are_students_over_the_batches() -> None:
+    """Of 32 batches: 2.04 is the 97.5 % quantile with 31 degrees of freedom."""
+    batches = np.random.default_rng(1).normal(size=(32, 3))
+    estimates = Estimates((4, 7, 9), batches, 320)
+    pairs = zip(estimates.actions, batches.T, strict=True)
+    of_batches = {action: list(column) for action, column in pairs}
+    assert estimates.margins_of_error == pytest.approx(
+        [2.04 * stdev(column) / 32**0.5 for column in of_batches.values()]
+    )
+    costs, margins = estimates.costs(best=7)
+    losses = [np.subtract(of_batches[7], column) for column in of_batches.values()]
+    assert costs == pytest.approx([loss.mean() for loss in losses])
+    assert margins == pytest.approx([2.04 * stdev(loss) / 32**0.5 for loss in losses])
 
 
 def test_a_time_a_move_is_spent() -> None:

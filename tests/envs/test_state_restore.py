@@ -112,6 +112,7 @@ OTHER_HANDS = {"suits": 4, "ranks": 7, "hand": 5, "stock": 18}
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        (lambda _: None, "the state is None, a NoneType: give what"),
         (lambda state: without(state, "records"), "the state has no 'records'"),
         (lambda state: without(state, "seed"), "the state has no 'seed' of 1 rows"),
         (lambda state: {**state, "records": state["records"][:-8]}, "games of uint8, and 3 of"),
@@ -130,6 +131,23 @@ def test_a_state_that_does_not_fit_is_refused(kind: str, change: Any, sentence: 
     with pytest.raises(ValueError, match=sentence):
         refused.env.restore(change(refused.env.state()))
     assert refused.story(20) == twin.story(20)
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (None, "game is None, a NoneType: give its number"),
+        (1.5, "game is 1.5, a float"),
+        (-1, "there is no game -1: games run from 0 to 3"),
+    ],
+)
+def test_a_game_is_told_by_its_number(number: Any, sentence: str) -> None:
+    env = SelfPlayEnv(4, "2x4-h2")
+    env.reset(seed=1)
+    for shown in (env.game, lambda game: env.view(game, 0)):
+        with pytest.raises((TypeError, IndexError), match=sentence):
+            shown(number)
+    assert env.view(np.int64(2), 0) == env.view(2, 0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in STATEFUL if kind != "gymnasium"])
