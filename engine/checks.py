@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -129,6 +130,21 @@ def check_reset_options(options: object, allowed: tuple[str, ...] = RESET_OPTION
         if name not in allowed:
             listed, hint = ", ".join(allowed), suggest(name, allowed, listed=False)
             raise ValueError(f"reset has no option {name!r}: its options are {listed}{hint}")
+
+
+def check_function(value: object, name: str, *takes: str) -> None:
+    """Refuse what cannot be called with so many arguments, which `takes` describes."""
+    if callable(value):
+        try:
+            inspect.signature(value).bind(*takes)
+            return
+        except ValueError:
+            return  # of compiled code, which tells only when it is called
+        except TypeError:
+            pass
+    raise TypeError(
+        f"{name} is {short_repr(value)}: give a function that takes {' and '.join(takes)}"
+    )
 
 
 def check_state(state: object) -> None:

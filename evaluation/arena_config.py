@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 from ..agents.registry import common_rules
 from ..common.executors import LOCAL, check_backend
 from ..common.executors.executor import MAX_WORKERS
 from ..common.files import checked_path
-from ..engine.checks import checked_flag
+from ..engine.checks import check_function, checked_flag
 from ..engine.dtypes import SEATS
 from ..engine.rng import KEY_BYTES, secret_of_seed
 from ..engine.rules import Match, RulesLike, as_match
@@ -51,13 +52,13 @@ class ArenaConfig:
         reduce_variance: bool = False,
         records: RecordWriter | None = None,
         resume: str | Path | None = None,
+        progress: object = None,
     ) -> ArenaConfig:
         """Check the options of `evaluate` and `ladder`, which explain them."""
-        if records is not None and not callable(records):
-            raise TypeError(
-                f"records is {records!r}: give a function that takes each hand's line, as "
-                "records=lines.append"
-            )
+        if records is not None:
+            check_function(records, "records", "each hand's line, as records=lines.append")
+        if progress is not None:
+            check_function(progress, "progress", "the Arena")
         journal = None if resume is None else Journal(checked_path(resume))
         if journal is not None and key is None:
             key = journal.key
@@ -100,8 +101,8 @@ def _checked_int(value: object, name: str, low: int, high: int) -> int:
 
 def _stopping_rule(hands: int | None, until: float | None) -> StoppingRule:
     """The stopping rule; half of the hands are the other half with exchanged seats."""
-    if until is not None and not 0 < until < 0.5:
-        raise ValueError(f"until is {until}: it has to be more than 0 % and less than 50 %")
+    if until is not None and not (isinstance(until, Real) and 0 < until < 0.5):
+        raise ValueError(f"until is {until!r}: it has to be more than 0 % and less than 50 %")
     if hands is None and until is not None:
         return StoppingRule(MAX_PAIRS, until)
     hands = _checked_int(DEFAULT_HANDS if hands is None else hands, "hands", 1, 2 * MAX_PAIRS)

@@ -459,6 +459,7 @@ def evaluate(
         reduce_variance=reduce_variance,
         records=records,
         resume=resume,
+        progress=progress,
     )
     return Arena(agents, pairings, config).play(progress)
 
@@ -529,5 +530,6 @@ def ladder(
         reduce_variance=reduce_variance,
         records=records,
         resume=resume,
+        progress=progress,
     )
     return Arena(agents, pairings, config, rated=True, anchor=anchor).play(progress)

@@ -103,6 +103,27 @@ CASES: dict[str, tuple[Any, str]] = {
         lambda: evaluate(Unplayable, records="hands.jsonl"),
         "records is 'hands.jsonl': give a function that takes each hand's line",
     ),
+    "evaluate, records without a parameter": (
+        lambda: evaluate(Unplayable, records=lambda: None),
+        "give a function that takes each hand's line",
+    ),
+    "evaluate, progress": (
+        lambda: evaluate(Unplayable, progress=5),
+        "progress is 5: give a function that takes the Arena",
+    ),
+    "ladder, progress": (
+        lambda: gw.ladder([Unplayable, "random"], "small-last", hands=2, progress=lambda: None),  # type: ignore[arg-type, misc]
+        "give a function that takes the Arena",
+    ),
+    "evaluate, until": (lambda: evaluate(Unplayable, until="1%"), "until is '1%': it has to be"),
+    "generate_dataset, progress": (
+        lambda: gw.generate_dataset(["random"], "data", hands=2, progress=5),  # type: ignore[arg-type]
+        "progress is 5: give a function that takes the finished fraction",
+    ),
+    "exploitability, progress": (
+        lambda: gw.exploitability("random-exact", "2x4-h2", progress=print()),  # type: ignore[arg-type, func-returns-value]
+        "progress is None: give a function that takes the finished fraction and a message",
+    ),
     "evaluate, resume": (lambda: evaluate(Unplayable, resume=5), "the path is 5, an int"),
     "ladder": (lambda: gw.ladder(NOTHING), "a ladder needs two agents or more"),
     "ladder of a text": (lambda: gw.ladder("random"), "a ladder needs two agents or more"),

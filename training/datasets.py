@@ -50,7 +50,7 @@ from ..engine.batch.batch import Batch
 from ..engine.batch.config import options_from
 from ..engine.batch.kernels import REAL, Moves
 from ..engine.cards import N_ACTIONS, N_CARDS, action_text
-from ..engine.checks import checked_choice, checked_count, checked_seed
+from ..engine.checks import check_function, checked_choice, checked_count, checked_seed
 from ..engine.dtypes import OVER, SEATS, VIEW
 from ..engine.endgame import Scratch, Tablebase, solve_moves
 from ..engine.endgame.game_values import endgame_tablebases, inexact_reason
@@ -315,6 +315,8 @@ def generate_dataset(
     for name, texts in (("agents", agents), ("extras", extras)):
         if isinstance(texts, str):
             raise ValueError(f"{name} is {texts!r}: give a list, as [{texts!r}]")
+    check_function(on_start, "on_start", "the Dataset")
+    check_function(progress, "progress", "the finished fraction")
     for agent in agents:
         if not isinstance(agent, str):
             raise ValueError(

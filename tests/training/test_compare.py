@@ -12,6 +12,7 @@ import pytest
 
 from german_whist.cli import main
 from german_whist.training.experiments import jobs
+from german_whist.training.experiments.budgets import aligned
 from german_whist.training.experiments.compare import (
     ComparedTraining,
     Comparison,
@@ -344,3 +345,12 @@ def test_axes_of_win_rates_end_with_all_hands() -> None:
     )
     (chart,) = re.findall(r"<svg.*?</svg>", Comparison([training]).page(), re.DOTALL)
     assert max(map(int, re.findall(r'class="axis">(\d+)<', chart))) == 100
+
+
+def test_points_of_seeds_are_aligned_to_a_single_decision() -> None:
+    short, long = (
+        [Point(float(decisions), 0.5, 0.0) for decisions in listed]
+        for listed in ((10, 12), (10, 11, 12, 13))
+    )
+    pairs = [[point.decisions for point in points] for points in aligned([short, long])]
+    assert pairs == [[10, 10], [12, 12]]
