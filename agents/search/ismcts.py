@@ -43,7 +43,7 @@ from ..base import ViewBatch
 from ..heuristic.random import random_action
 from ..options import Options, parse_options
 from .base import PRUNE_BY_RACING, Estimates, SearchAgent, parse_number_option, searchable_actions
-from .leaf_values import ending_value_for_seat, has_exact_value
+from .leaf_values import ending_value, has_exact_value
 from .playouts import rule_of_thumb_in_game
 
 EXPLORATION = 0.7
@@ -169,7 +169,8 @@ def _iterate(search: IsmctsSearch, view: Record, stream: np.ndarray) -> None:
     if game.phase == OVER:
         value = 1.0 * payoff(rules, game, seat)
     else:
-        value = ending_value_for_seat(rules, search.tablebase, search.scratch, game, seat)
+        sign = 1.0 if game.leader == seat else -1.0
+        value = sign * ending_value(rules, search.tablebase, search.scratch, game)
     result = (value / search.max_payoff + 1) / 2
     for step in range(length):
         edge = row(search.edges, search.path[step, 0])

@@ -51,14 +51,25 @@ def has_exact_value(rules: Record, game: Record) -> bool:
 @inline_ir
 def ending_value(rules: Record, tablebase: Tablebase, scratch: Scratch, game: Record) -> int:
     """Payoff of the player on lead under best play by both, by the contract's tablebase."""
+    if rules.race > 0:
+        leader = np.int64(game.leader)
+        target = np.int64(rules.race)
+        needed, other_needed = target - game.tricks[leader], target - game.tricks[1 - leader]
+        ending = Ending(game.hand[leader], game.hand[1 - leader], np.int64(game.trump), -1)
+        race = Race(needed, other_needed, rules.pay == MARGIN)
+        return race_pay(rules) * solve_race(tablebase, scratch, ending, race)
+    return ending_value_by_tricks(rules, tablebase, scratch, game)
+
+
+@inline_ir
+def ending_value_by_tricks(
+    rules: Record, tablebase: Tablebase, scratch: Scratch, game: Record
+) -> int:
+    """`ending_value` of rules that are no race."""
     leader = np.int64(game.leader)
     hand, other_hand, trump = game.hand[leader], game.hand[1 - leader], np.int64(game.trump)
     own_tricks, opponent_tricks = np.int64(game.tricks[leader]), np.int64(game.tricks[1 - leader])
     n = popcount(hand)
-    if rules.race > 0:
-        target, ending = np.int64(rules.race), Ending(hand, other_hand, trump, -1)
-        race = Race(target - own_tricks, target - opponent_tricks, rules.pay == MARGIN)
-        return race_pay(rules) * solve_race(tablebase, scratch, ending, race)
     class_id, pattern = index_hands(tablebase.scheme, hand, other_hand, trump, scratch.cards)
     node = Node(n, class_id, pattern)
     # In points (in a low contract: tricks left to the other) the leader has to be ahead.
@@ -87,7 +98,11 @@ def ending_value(rules: Record, tablebase: Tablebase, scratch: Scratch, game: Re
 def ending_value_for_seat(
     rules: Record, tablebase: Tablebase, scratch: Scratch, game: Record, seat: int
 ) -> float:
-    value = 1.0 * ending_value(rules, tablebase, scratch, game)
+    """`ending_value_by_tricks` for a seat.
+
+    The solver of races is a fifteenth of what the thinker would compile, which plays none.
+    """
+    value = 1.0 * ending_value_by_tricks(rules, tablebase, scratch, game)
     return value if game.leader == seat else -value
 
 

@@ -17,7 +17,11 @@ from german_whist import Game, Rules, RulesError, View
 from german_whist.agents.costs import exact_payoffs
 from german_whist.agents.perfect_endgame import EndgamePlayer
 from german_whist.agents.registry import load_agent
-from german_whist.agents.search.leaf_values import ending_value_for_seat, has_exact_value
+from german_whist.agents.search.leaf_values import (
+    ending_value,
+    ending_value_for_seat,
+    has_exact_value,
+)
 from german_whist.engine.endgame import load_tablebase, new_scratch
 from german_whist.engine.endgame.game_values import inexact_reason
 from german_whist.engine.enumerate_deals import all_deals
@@ -90,8 +94,11 @@ def check_ending(game: Game, player: EndgamePlayer, values: Values) -> int:
     rules, record = row(game.rules.array(), 0), row(game.array, 0)
     if view.led is None and has_exact_value(rules, record):
         tablebase = load_tablebase(game.rules.trumps == "upcard", view.low)
-        found = ending_value_for_seat(rules, tablebase, new_scratch(8), record, game.turn)
-        assert found == best
+        assert ending_value(rules, tablebase, new_scratch(8), record) == best
+        if game.rules.race is None:
+            for seat, sign in ((game.turn, 1), (1 - game.turn, -1)):
+                found = ending_value_for_seat(rules, tablebase, new_scratch(8), record, seat)
+                assert found == sign * best
     if exact is None:
         return 0
     assert exact == plain
