@@ -71,6 +71,17 @@ def test_streams_may_be_closed_from_birth_or_full(streams: str, status: int, tol
     assert (done.returncode, done.stderr, done.stdout) == (status, told, "")
 
 
+def test_python_ends_without_a_search_for_garbage() -> None:
+    code = (
+        "import atexit, gc; from german_whist.cli import main; "
+        "atexit.register(lambda: print(gc.get_freeze_count(), len(gc.get_objects()))); "
+        "main(['--version'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    frozen, left = map(int, done.stdout.split()[-2:])
+    assert frozen > 100 * left
+
+
 def test_streams_are_as_before_after_a_command() -> None:
     before = sys.stdin, sys.stdout, sys.stderr
     assert main(["rules"]) == 0

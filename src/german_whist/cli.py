@@ -11,6 +11,8 @@ Errors end here, in a sentence; `--debug` shows the traceback.
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import importlib
 import os
 import shlex
@@ -315,6 +317,8 @@ def _debug_variable(on: bool) -> Generator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one sub-command; returns the exit status."""
+    # The end of Python goes through all objects several times: numba's take it most of a second.
+    atexit.register(gc.freeze)
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     words = [word for word in arguments if word != _DEBUG_OPTION]
     # A program that calls this may handle Ctrl-C by itself.
