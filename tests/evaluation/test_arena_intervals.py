@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special
 
-from german_whist.agents.registry import load_agent
 from german_whist.engine.records import GameRecord
 from german_whist.evaluation import evaluate, ladder
 from german_whist.evaluation.elo import ELO_SCALE, fit_ratings
+from german_whist.evaluation.results import fit_ladder
 from german_whist.evaluation.statistics import (
     Estimate,
     Moments,
@@ -20,12 +21,13 @@ from german_whist.evaluation.statistics import (
     t_quantile,
     win_rate_estimate,
 )
+from german_whist.evaluation.tournament import Arena
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 6, 7, 11, 29, 999])
 def test_t_quantile_is_students(df: int) -> None:
     near = 2e-5 if df < 6 else 0.9 / df**4  # what the series leaves out is of this size
-    assert t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=near)
+    assert t_quantile(df) == pytest.approx(special.stdtrit(df, 0.975), rel=near)
 
 
 def estimates(x: np.ndarray) -> tuple[float, float]:
@@ -35,7 +37,7 @@ def estimates(x: np.ndarray) -> tuple[float, float]:
 
 @pytest.mark.parametrize("pairs", [2, 3, 5, 12])
 def test_few_pairs_take_the_quantile_of_student(pairs: int) -> None:
-    t = stats.t.ppf(0.975, pairs - 1)
+    t = special.stdtrit(pairs - 1, 0.975)
     assert mean_estimate(0.3, 0.1, pairs - 1).margin_of_error == pytest.approx(0.1 * t, rel=1e-3)
     found = win_rate_estimate(0.3, 0.1, pairs, games=1000)
     for end in (found.low, found.high):  # Wilson's ends are so far from the share
@@ -202,7 +204,7 @@ def margins_of_error_by_hand(
     for of_player in np.transpose(influences)[1:]:
         square, fourth = (np.mean(of_player**power) for power in (2, 4))
         free = min(len(of_player) - 1, int(2 * len(of_player) / (fourth / square**2 - 1)))
-        found.append(stats.t.ppf(0.975, free) * np.sqrt(len(of_player) * square))
+        found.append(special.stdtrit(free, 0.975) * np.sqrt(len(of_player) * square))
     return found
 
 
@@ -287,26 +289,25 @@ EIGHT = [*SIMILAR, "upcard-value:5", "upcard-value:8", "upcard-value:10", "rando
 @pytest.mark.thorough
 @pytest.mark.parametrize(("players", "hands"), [(SIMILAR, 200), (EIGHT, 100)], ids=str)
 def test_ladder_intervals_cover_ratings_of_a_long_ladder(players: list[str], hands: int) -> None:
-    """Players of one kind do well on the same deals, so that pairings move together."""
-    agents, ladders = [load_agent(name, "quick") for name in players], 500
-    long = ladder(agents, "quick", hands=40_000, seed=1, key="00" * 16, anchor=players[0]).ladder
-    assert long is not None
-    covered = np.zeros(len(players))
-    for number in range(ladders):
-        found = ladder(
-            agents,
-            "quick",
-            hands=hands,
-            seed=1000 + number,
-            key=f"{number:032x}",
-            anchor=players[0],
-        ).ladder
-        assert found is not None
-        covered += [
-            elo.low <= true.value <= elo.high for elo, true in zip(found.elo, long.elo, strict=True)
-        ]
-    # The standard error of each player's coverage is 1 %.
-    assert ((covered[1:] / ladders >= 0.93) & (covered[1:] / ladders <= 0.97)).all()
+    """Players of one kind do well on the same deals, so that pairings move together.
+
+    Successive deals of the long ladder are the short ones, each rated as a ladder of its own.
+    """
+    ladders, arenas = 1000, list[Arena]()
+    options: dict[str, Any] = {"rules": "quick", "seed": 1, "key": "00" * 16, "anchor": players[0]}
+    long = ladder(players, hands=hands * ladders, progress=arenas.append, **options).ladder
+    pairings = tuple(arenas[-1].pairing(played) for played in arenas[-1].schedule.pairings)
+    scores = [np.concatenate(played.scores) for played in arenas[-1].schedule.pairings]
+    found = [
+        fit_ladder(tuple(players), pairings, part, players[0])
+        for part in zip(*(np.split(each, ladders) for each in scores), strict=True)
+    ]
+    assert found[0] == ladder(players, hands=hands, **options).ladder
+    low, high = np.array([[(elo.low, elo.high) for elo in each.elo] for each in found]).T
+    true = np.array([[elo.value] for elo in long.elo])
+    covered = np.mean((low <= true) & (true <= high), axis=1)
+    # The standard error of each player's coverage is 0.7 %.
+    assert ((covered[1:] >= 0.93) & (covered[1:] <= 0.97)).all()
 
 
 @pytest.mark.parametrize(("probability", "pairs"), [(0.5, 40), (0.6, 150), (0.9, 150), (0.97, 300)])
@@ -314,8 +315,8 @@ def test_win_rate_intervals_cover_the_truth(probability: float, pairs: int) -> N
     """Good cards win in both seats, so the two games of a pair are correlated."""
     normal, rounds = np.random.default_rng(pairs).normal, 1000
     luck, own = normal(size=(rounds, 1, pairs)), normal(size=(rounds, 2, pairs))
-    wins = np.array([[1], [-1]]) * luck + 0.7 * own < stats.norm.ppf(probability)
-    truth = stats.norm.cdf(stats.norm.ppf(probability) / np.sqrt(1.49))
+    wins = np.array([[1], [-1]]) * luck + 0.7 * own < special.ndtri(probability)
+    truth = special.ndtr(special.ndtri(probability) / np.sqrt(1.49))
     found = [win_rate_estimate(*estimates(2 * won.sum(0)), pairs) for won in wins]
     assert 0.93 <= np.mean([each.low <= truth <= each.high for each in found]) <= 0.975
 
