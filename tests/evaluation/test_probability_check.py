@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import product
 from math import log, prod
 from typing import Any
@@ -48,23 +49,28 @@ def one_seat(views: Array, _: Array) -> Array:
     return views["seat"] == 0
 
 
-def hash_below(words: Array, fraction: float) -> Array:
-    """Whether hashes of rows of words are in the lowest fraction of all."""
+def hashes(words: Array) -> Array:
+    """Numbers from 0 to 1, as if drawn: the same for the same row of words."""
     factors = np.random.default_rng(1).integers(0, 1 << 63, words.shape[1], np.uint64) | 1
     keys = (words * factors).sum(axis=1, dtype=np.uint64)
     for factor in (0x94D049BB133111EB, 0xBF58476D1CE4E5B9):
         keys = (keys ^ (keys >> np.uint64(31))) * np.uint64(factor)
-    return (keys >> np.uint64(11)) < fraction * 2.0**53
+    return (keys >> np.uint64(11)) * 2.0**-53
 
 
 def quarter_of_information_sets(views: Array, _: Array) -> Array:
     words = np.ascontiguousarray(views).view(np.uint64).reshape(len(views), VIEW.itemsize // 8)
-    return hash_below(words, 0.25)
+    return hashes(words) < 0.25
+
+
+@lru_cache(maxsize=1)
+def first_hands(views: bytes) -> Array:
+    """Kept for the next draw, which is in the same decisions."""
+    return np.array([first_hand(view) for view in np.frombuffer(views, VIEW)], np.uint64)
 
 
 def part_of_hands(views: Array, fraction: float) -> Array:
-    hands = np.array([first_hand(view) for view in views], np.uint64)
-    return hash_below(hands[:, None], fraction)
+    return hashes(first_hands(views.tobytes())[:, None]) < fraction
 
 
 def quarter_of_hands(views: Array, _: Array) -> Array:
@@ -76,8 +82,7 @@ def tenth_of_hands(views: Array, _: Array) -> Array:
 
 
 def tenth_of_first_leads(views: Array, rng: Array) -> Array:
-    drawn = np.random.default_rng(rng ^ np.uint64(1)).random(len(views)) < 0.1
-    return first_lead(views, rng) & drawn
+    return first_lead(views, rng) & (hashes(rng[:, None] ^ np.uint64(1)) < 0.1)
 
 
 LIARS = [
@@ -95,7 +100,7 @@ LIARS = [
 class Lying(Agent):
     """States the probabilities of another agent, and in some decisions plays its least likely card.
 
-    Endings it plays as the other agent does.
+    In all others it draws with these probabilities. Endings it plays as the other agent does.
     """
 
     name = "lying"
@@ -104,16 +109,27 @@ class Lying(Agent):
     def __init__(self, rules: Any, base: str, where: Where) -> None:
         super().__init__(rules)
         self.base, self.where = load_agent(base, rules), where
+        # Many draws in turn are in the same decisions.
+        self._stated = lru_cache(maxsize=1)(self._stated_in)
 
     @property
     def perfect_endgame(self) -> bool:
         return self.base.perfect_endgame
 
+    def _stated_in(self, views: bytes) -> tuple[Array, Array]:
+        """Sums of the probabilities up to each action, and the least likely actions."""
+        array = np.frombuffer(views, VIEW).copy()
+        legal = action_masks(self.rules_array, array, self.rules.actions)
+        probs = self.probabilities(array)
+        return np.cumsum(probs, axis=1), np.where(legal, probs, 2).argmin(axis=1)
+
     def act(self, views: Array, rng: Array) -> Array:
-        legal = action_masks(self.rules_array, views, self.rules.actions)
-        least_likely = np.where(legal, self.probabilities(views), 2).argmin(axis=1)
-        lies = self.where(views, rng) & (views["stock_left"] > 0)
-        return np.where(lies, least_likely, self.base.act(views, rng))
+        sums, least_likely = self._stated(views.tobytes())
+        actions = (sums <= (hashes(rng[:, None]) * sums[:, -1])[:, None]).sum(axis=1)
+        stock = views["stock_left"] > 0
+        if not stock.all():
+            actions = np.where(stock, actions, self.base.act(views, rng))
+        return np.where(self.where(views, rng) & stock, least_likely, actions)
 
     def probabilities(self, views: Array) -> Array:
         return self.base.probabilities(views)
@@ -136,7 +152,13 @@ def test_liars_are_refused(base: str, where: Where) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("where", LIARS)
 @pytest.mark.parametrize("base", BASES)
-def test_liars_are_refused_in_99_of_100_runs(base: str, where: Where) -> None:
+def test_liars_are_refused_in_99_of_100_runs(
+    base: str, where: Where, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An eighth of the draws is enough for all of them but one, which lies least."""
+    if where is not tenth_of_first_leads:
+        monkeypatch.setattr(probability_check, "HANDS", probability_check.HANDS // 4)
+        monkeypatch.setattr(probability_check, "DRAWS", probability_check.DRAWS // 2)
     agent = Lying(DECK, base, where)
     assert sum(is_refused(agent) for _ in range(100)) >= 99
 
