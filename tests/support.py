@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from german_whist.agents import Agent, agent_key, decision_streams
 from german_whist.engine.dtypes import (
@@ -69,6 +70,16 @@ def reproducible(result: Any) -> dict[str, Any]:
         part.pop("run", None)
         part.pop("timing", None)
     return data
+
+
+def chi_square_p(counts: ArrayLike, expected: ArrayLike | None = None) -> float:
+    """The p-value of Pearson's test of counts, which are equally likely where none are expected."""
+    # SciPy's statistics, which have it too, take a second to import.
+    from scipy.special import chdtrc
+
+    observed = np.asarray(counts, float)
+    mean = observed.mean() if expected is None else np.asarray(expected, float)
+    return float(chdtrc(len(observed) - 1, ((observed - mean) ** 2 / mean).sum()))
 
 
 # Rule sets that nobody would name, at the edges of what can be played.

@@ -21,7 +21,6 @@ import numpy as np
 import pytest
 import yaml
 from processes import children_of, wait_for_end
-from scipy import stats
 from small_runs import interrupted_when
 
 from german_whist import Game
@@ -100,6 +99,8 @@ def points_in(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_values_of_a_seed_are_one_observation() -> None:
+    from scipy import stats
+
     figures = [np.array([1.0, 2.0, 6.0]), np.array([3.0, 6.0, 2.0])]
     estimate, seeds = over_seeds(figures), [2.0, 4.0, 4.0]
     low, high = stats.t.interval(0.95, 2, np.mean(seeds), stats.sem(seeds))
@@ -901,6 +902,8 @@ def test_multiples_are_of_the_loop_before_and_after() -> None:
 
 
 def test_pairs_have_welchs_intervals_and_iqms_leave_out_a_quarter() -> None:
+    from scipy import stats
+
     first, second = [0.05, 0.06, 0.07, 0.08, 0.5], [0.02, 0.03, 0.025, 0.03, 0.035]
     results = results_of("2x4-h2", "mmd", *[[value] for value in first])
     results += results_of("2x4-h2", "ppo", *[[value] for value in second])

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from benchmarks import transfer
 
@@ -32,6 +31,8 @@ def test_configurations_differ_and_have_every_value() -> None:
 
 
 def test_rank_correlation_is_spearmans() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(1)
     first = rng.integers(0, 9, 30).astype(float)
     second = first + rng.normal(scale=4, size=30).round()
@@ -52,6 +53,8 @@ def test_rank_correlation_is_spearmans() -> None:
 def test_interrupted_comparison_goes_on_and_is_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    from scipy import stats
+
     monkeypatch.setattr(transfer, "DECKS", ("2x4-h2", "2x5-h3"))
     monkeypatch.setattr(transfer, "OPPONENTS", ("random", "threshold"))
     monkeypatch.setattr(transfer, "affordable_decisions", lambda *_: 256)
