@@ -5,6 +5,7 @@ Processes that run tests side by side compile nothing twice, and do not wait for
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -94,6 +95,8 @@ LONG = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # What tests import stays, and nothing looks for garbage in it: now, or between tests.
+    gc.disable()
     # Once per process: which test it comes in depends on their order.
     config.addinivalue_line("filterwarnings", "ignore:.*illegal action ends")
 
@@ -101,6 +104,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(Path(item.fspath).stem, len(LONG)))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module")
