@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ SMALL: dict[str, Any] = {
     "rules": "2x4-h2",
     "reward": "points",
     "n_envs": 16,
-    "batch_size": 16,
+    "batch_size": 32,
     "threads": 1,
     "eval_opponents": [],
     "eval_hands": 2,
@@ -88,14 +89,15 @@ def test_run_of_an_custom_network_resumes_to_the_bit(
     assert all(np.array_equal(weights[name], again[name]) for name in weights)
 
 
-def views_of(rules: str, count: int) -> list[Any]:
+@cache
+def views_of(rules: str, count: int) -> Any:
     views, seed, rng = [], 0, np.random.default_rng(1)
     while len(views) < count:
         game, seed = Game(rules, seed=seed), seed + 1
         while game.stock and len(views) < count:
-            views.append(game.view())
+            views.append(game.view().array)
             game.play(rng.choice(np.array(game.legal(), object)))
-    return views
+    return np.concatenate(views)
 
 
 @pytest.mark.parametrize("observation", CLASSES)
@@ -582,6 +584,6 @@ def test_custom_network_plays_with_one_thread_of_torch(
     monkeypatch.setattr(agent.policy.network, "forward", noted)
     torch.set_num_threads(3)
     agent.probabilities(views)
-    agent.value(views[0])
+    agent.value(views[:1])
     assert torch.get_num_threads() == 3
     assert threads == [1, 1]
