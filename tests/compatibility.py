@@ -71,28 +71,32 @@ def environment(kind: str, interpreter: str) -> Path:
 
 
 def main() -> None:
-    """Run the tests in both, and end with a fault if any failed."""
+    """Run the tests in both, side by side, and end with a fault if any failed."""
     oldest, *_, newest = [*interpreters()] * 2
-    faults = 0
-    for kind, interpreter in (("oldest", oldest), ("newest", newest)):
-        python = environment(kind, interpreter)
-        versions = "; ".join(f"print('{each}', version('{each}'), end='  ')" for each in TOLD)
-        print(f"{kind}: ", end="", flush=True)
-        script = f"import sys; from importlib.metadata import version; {versions}"
-        subprocess.run([str(python), "-c", f"{script}; print(sys.version)"], check=True)
-        faults += subprocess.run(
-            [
-                str(python),
-                "-m",
-                "pytest",
-                "-p",
-                "no:cacheprovider",
-                *(str(ROOT / "tests" / each) for each in FILES),
-            ],
+    versions = "; ".join(f"print('{each}', version('{each}'), end='  ')" for each in TOLD)
+    script = f"import sys; from importlib.metadata import version; {versions}; print(sys.version)"
+    tests = [str(ROOT / "tests" / each) for each in FILES]
+    # An installation makes links anew that tests read: both are made before either runs.
+    pythons = {
+        kind: str(environment(kind, interpreter))
+        for kind, interpreter in (("oldest", oldest), ("newest", newest))
+    }
+    runs: list[tuple[str, subprocess.Popen[bytes]]] = []
+    for kind, python in pythons.items():
+        told = subprocess.run([python, "-c", script], check=True, stdout=subprocess.PIPE, text=True)
+        run = subprocess.Popen(
+            [python, "-m", "pytest", "-p", "no:cacheprovider", *tests],
             cwd=ROOT,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-            check=False,
-        ).returncode
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        runs.append((f"{kind}: {told.stdout}", run))
+    faults = 0
+    for name, run in runs:
+        output, _ = run.communicate()
+        print(name + output.decode(), flush=True)
+        faults += bool(run.returncode)
     sys.exit(bool(faults))
 
 
