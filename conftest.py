@@ -47,6 +47,11 @@ settings.load_profile("whist")
 
 # The longest first, so that none of them begins when all others are done.
 LONG = (
+    "test_deletion",
+    "test_plain_jit",
+    "test_table_command",
+    "test_algorithms",
+    "test_packaging",
     "test_device",
     "test_browser_faults",
     "test_benchmark",
@@ -67,7 +72,6 @@ LONG = (
     "test_pipeline",
     "test_data_parallel",
     "test_browser_phone",
-    "test_plain_jit",
     "test_compare",
     "test_arena",
     "test_arena_reports",
@@ -89,7 +93,6 @@ LONG = (
     "test_luck",
     "test_hidden",
     "test_pictures",
-    "test_arena_reports",
     "test_device_training",
 )
 
