@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
 import pytest
+from executor_tasks import Odd, named, odd, torch_threads
 from processes import children_of, wait_for_end
 
 from german_whist.common.executors import Executor, InProcessExecutor, WorkersLost, count_cores
@@ -21,70 +21,12 @@ from german_whist.common.executors import Executor, InProcessExecutor, WorkersLo
 BUSY = """
 import time
 from german_whist.common.executors import Executor
-from test_executors import named
+from executor_tasks import named
 with Executor(named, "sleep", 2) as executor:
     futures = [executor.submit(1000), executor.submit(1000)]
     print("begun", flush=True)
     futures[0].result()
 """
-
-
-class Odd(Exception):
-    def __init__(self, one: int, two: int) -> None:
-        super().__init__(f"{one} and {two}")
-
-
-def odd(_: Any) -> None:
-    raise Odd(1, 2)
-
-
-class Elsewhere:
-    """What only the process that made it can read."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _only_in, (os.getpid(),)
-
-
-def _only_in(pid: int) -> None:
-    if os.getpid() != pid:
-        raise ValueError("it is read elsewhere")
-
-
-def elsewhere(_: Any) -> Elsewhere:
-    return Elsewhere()
-
-
-def die_once(mark: str) -> str:
-    path = Path(mark)
-    if not path.exists():
-        path.touch()
-        os._exit(7)
-    return "done"
-
-
-def torch_threads(_: Any) -> int:
-    torch = pytest.importorskip("torch")
-    return torch.get_num_threads()
-
-
-def named(name: str) -> Callable[[Any], Any]:
-    return {
-        "factorial": math.factorial,
-        "exit": os._exit,
-        "die_once": die_once,
-        "any": any_of,
-        "odd": odd,
-        "elsewhere": elsewhere,
-        "print": print,
-        "sleep": time.sleep,
-        "pid": lambda _: os.getpid(),
-        "torch_threads": torch_threads,
-    }[name]
-
-
-def any_of(task: tuple[str, Any]) -> Any:
-    function, argument = task
-    return named(function)(argument)
 
 
 def test_executor_runs_all_tasks_in_any_number_of_workers() -> None:
