@@ -79,12 +79,20 @@ class RunState(Struct, forbid_unknown_fields=True):
 
 
 def save_state(path: Path, arrays: Mapping[str, Array], plain: RunState) -> None:
-    text = json.dumps(msgspec.to_builtins(plain))
-    data = save(
-        {name: np.asarray(array, order="C") for name, array in arrays.items()},
-        {"run": text, "sha256": digest_of(arrays, text)},
-    )
+    try:
+        text = json.dumps(msgspec.to_builtins(plain), allow_nan=False)
+        native = {name: _native(array) for name, array in arrays.items()}
+        data = save(native, {"run": text, "sha256": digest_of(native, text)})
+    except (TypeError, ValueError, SafetensorError) as error:
+        raise TypeError(
+            f"the state of the trainer cannot be saved ({error}): its arrays hold numbers of up to "
+            "64 bits, and its plain values are what JSON has, without NaN and infinity"
+        ) from error
     write_file(path, data)
+
+
+def _native(array: Array) -> Array:
+    return np.asarray(array, array.dtype.newbyteorder("="), order="C")
 
 
 def load_state(path: Path) -> tuple[dict[str, Array], RunState]:

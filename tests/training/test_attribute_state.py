@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import nn
 
 from german_whist import SelfPlayEnv
 from german_whist.training import NetworkCard, Settings, Trainer, input_names, inputs_of
+from german_whist.training.run_state import RunState, load_state, save_state
 
 
 class Learner(Trainer):
@@ -80,6 +82,71 @@ def test_default_state_resumes_a_trainer_to_the_bit() -> None:
     np.testing.assert_array_equal(resumed.visits, whole.visits)
     for name, array in whole.policy_weights().items():
         np.testing.assert_array_equal(resumed.policy_weights()[name], array)
+
+
+class Holder(Learner):
+    """Has an attribute beside, which a resumed run needs."""
+
+    state_attributes = ("thing",)
+
+    def __init__(self, thing: Any) -> None:
+        super().__init__(SETTINGS)
+        self.thing = thing
+
+
+def restored_from_file(first: Any, changed: Any, folder: Path) -> Any:
+    """What becomes of an attribute that changed before the state was saved."""
+    holder = Holder(changed)
+    arrays, plain = holder.state()
+    save_state(folder / "state", arrays, RunState(trainer=plain))
+    loaded, state = load_state(folder / "state")
+    resumed = Holder(first)
+    resumed.restore(loaded, state.trainer)
+    return resumed.thing
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("inf"), float("-inf"), np.float32(0.1), np.bool_(True), np.float64("nan"), 2**80],
+)
+def test_numbers_keep_their_type_and_value(value: Any, tmp_path: Path) -> None:
+    found = restored_from_file(type(value)(0), value, tmp_path)
+    assert type(found) is type(value)
+    assert found == value or (np.isnan(found) and np.isnan(value))
+
+
+@pytest.mark.parametrize(
+    "array", [np.array(3.0), np.arange(3, dtype=">i4"), np.arange(8.0)[::2]], ids=str
+)
+def test_arrays_of_any_layout_come_back(array: Any, tmp_path: Path) -> None:
+    found = restored_from_file(np.zeros_like(array), array, tmp_path)
+    np.testing.assert_array_equal(found, array)
+
+
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox])
+def test_every_generator_of_numpy_goes_on(kind: Any, tmp_path: Path) -> None:
+    rng = np.random.Generator(kind(5))
+    rng.random(7)
+    found = restored_from_file(np.random.Generator(kind(1)), rng, tmp_path)
+    assert found.random() == rng.random()
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros(3, complex), r"cannot be saved .*complex128.*: its arrays hold numbers of up to"),
+        (np.array([None]), "the state of the trainer cannot be saved"),
+        (np.array([1, -np.inf]), "thing holds NaN or infinity, and no run goes on from that"),
+    ],
+)
+def test_what_no_state_can_hold_is_refused(value: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        restored_from_file(value, value, tmp_path)
+
+
+def test_plain_values_that_json_lacks_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"cannot be saved .*: its arrays .* NaN and infinity"):
+        save_state(tmp_path / "state", {}, RunState(trainer={"best": float("nan")}))
 
 
 @pytest.mark.parametrize("name", Learner.state_attributes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 from ...common.suggestions import type_phrase
 from ...common.typing import Array, Arrays, JsonObject
 
+_NOT_FINITE = ("nan", "inf", "-inf")
+
 
 def attribute_state(owner: object, names: tuple[str, ...]) -> tuple[Arrays, JsonObject]:
     """Arrays and plain values of these attributes."""
@@ -18,12 +21,18 @@ def attribute_state(owner: object, names: tuple[str, ...]) -> tuple[Arrays, Json
     plain: JsonObject = {}
     for name in names:
         value: Any = getattr(owner, name)
-        if isinstance(value, np.ndarray):
-            arrays[name] = value
-        elif isinstance(value, (int, float, np.number)):
-            plain[name] = value.item() if isinstance(value, np.number) else value
+        if isinstance(value, (np.ndarray, np.generic)):
+            array = arrays[name] = np.asarray(value)
+            if array.dtype.kind == "f" and not np.isfinite(array).all() and array.ndim:
+                raise ValueError(
+                    f"{name} holds NaN or infinity, and no run goes on from that: keep it finite, "
+                    "or write state and restore"
+                )
+        elif isinstance(value, (int, float)):
+            # JSON has neither NaN nor infinity.
+            plain[name] = value if math.isfinite(value) else str(value)
         elif isinstance(value, np.random.Generator):
-            plain[name] = value.bit_generator.state
+            plain[name] = _without_arrays(value.bit_generator.state)
         else:
             arrays |= _arrays_of(name, value)
     return arrays, plain
@@ -37,8 +46,10 @@ def restore_attributes(
         value: Any = getattr(owner, name)
         if isinstance(value, np.ndarray):
             _restore_array(name, value, arrays)
-        elif isinstance(value, (int, float, np.number)):
-            setattr(owner, name, _saved_number(name, plain))
+        elif isinstance(value, (int, float, np.generic)):
+            saved = arrays.get(name)
+            number = _saved_number(name, plain) if saved is None else _scalar(name, saved)
+            setattr(owner, name, number)
         elif isinstance(value, np.random.Generator):
             value.bit_generator.state = plain[name]
         else:
@@ -50,14 +61,30 @@ def _restore_array(name: str, array: Array, arrays: Mapping[str, Array]) -> None
     if saved is None or saved.shape != array.shape or not np.isfinite(saved).all():
         raise ValueError(f"{name} has to be {array.shape} finite numbers")
     # In place: other attributes may be parts of the same array.
-    array[:] = saved
+    array[...] = saved
 
 
 def _saved_number(name: str, plain: JsonObject) -> int | float:
     saved = plain.get(name)
+    if saved in _NOT_FINITE:
+        return float(saved)
     if not isinstance(saved, (int, float)):
         raise ValueError(f"{name} is {saved!r}: it has to be a number")
     return saved
+
+
+def _scalar(name: str, saved: Array) -> object:
+    """A number of NumPy, of the type that it had."""
+    if saved.shape:
+        raise ValueError(f"{name} is an array of the shape {saved.shape}: it has to be a number")
+    return saved[()]
+
+
+def _without_arrays(state: Any) -> Any:
+    """The state of a random generator with lists in place of arrays."""
+    if isinstance(state, Mapping):
+        return {name: _without_arrays(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, np.ndarray) else state
 
 
 def _arrays_of(name: str, value: Any) -> Arrays:
