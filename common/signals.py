@@ -53,7 +53,6 @@ class SignalGuard:
         """The recorded signal, or None."""
         self._immediate = False
         self._previous: dict[int, _Handler] = {}
-        self._process = os.getpid()
 
     def __enter__(self) -> SignalGuard:
         if threading.current_thread() is threading.main_thread():
@@ -62,13 +61,10 @@ class SignalGuard:
                 for number in self._numbers
                 if not is_left_alone(number)
             }
+            _guards.append(self)
         return self
 
     def _record(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGTERM and os.getpid() != self._process:
-            signal.signal(number, self._previous[number])
-            os.kill(os.getpid(), number)
-            return
         again = self.received is not None
         self.received = number
         outer = getattr(self._previous[number], "__self__", None)
@@ -89,8 +85,25 @@ class SignalGuard:
             self._immediate = False
 
     def __exit__(self, *_: object) -> None:
+        if self in _guards:
+            _guards.remove(self)
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+
+
+_guards: list[SignalGuard] = []
+"""Those of this process, the outermost first."""
+
+
+def _let_sigterm_end_the_child() -> None:
+    # By the system's own handler: Python's would wait for the end of a call that just began.
+    handler = _guards[0]._previous.get(signal.SIGTERM) if _guards else None
+    if handler is not None:
+        signal.signal(signal.SIGTERM, handler)
+
+
+if sys.platform != "win32" and hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_sigterm_end_the_child)
 
 
 def is_alive(pid: int) -> bool:

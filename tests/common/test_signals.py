@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from multiprocessing import get_context
+from typing import Any
 
 import pytest
 
@@ -27,13 +28,22 @@ def test_signal_guard_records_a_closed_terminal(hangup_handler: None) -> None:
     assert signals.received == signal.SIGHUP
 
 
+def stay(is_running: Any) -> None:
+    is_running.set()
+    time.sleep(60)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 @pytest.mark.parametrize("immediate", [False, True])
 def test_sigterm_ends_a_forked_child_and_ctrl_c_does_not(immediate: bool) -> None:
     with SignalGuard(), SignalGuard() as signals:
         with signals.immediate() if immediate else nullcontext():
-            child = get_context("fork").Process(target=time.sleep, args=(60,))
+            context = get_context("fork")
+            is_running = context.Event()
+            child = context.Process(target=stay, args=(is_running,))
             child.start()
+            # A signal that comes while Python starts in the child is lost.
+            assert is_running.wait(10)
         if not immediate:
             os.kill(child.pid or 0, signal.SIGINT)
             child.join(0.2)
