@@ -325,7 +325,10 @@ def why_no_value(card: CheckpointCard) -> str:
     """Why a checkpoint has no critic that reads what the player knows; empty if it has one."""
     if card.network.kind == "table":
         return "a table holds probabilities of actions, and nothing else"
-    remedy = "train with critic=shared or critic=separate; champion and thinker have one in classic"
+    remedy = (
+        "train ppo or mmd with critic=shared or critic=separate; champion and thinker have one in "
+        "classic"
+    )
     if card.network.critic == "oracle":
         return f"its critic (critic=oracle) reads hidden cards, which no player sees: {remedy}"
     if card.network.critic is None:
