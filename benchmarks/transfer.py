@@ -4,7 +4,7 @@ Each of 32 configurations (algorithm, layers, learning rate, entropy, critic) is
 solved decks and on the whole pack. On the decks its exact exploitability is measured; on the pack,
 its win rate against a fixed set of opponents over duplicate deals, and for every third
 configuration also what a best-response search wins from it. The summary has the rank correlations
-between the figures, with intervals over configurations, and a chart.
+between the figures, with intervals over configurations, and there is a chart for each deck.
 
 Every training and every figure is written when it is done, so the same command goes on with an
 interrupted one. The whole takes about ten hours of a core.
@@ -29,8 +29,10 @@ from german_whist.common.provenance import processor
 from german_whist.common.typing import Array
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import Estimate, evaluate
+from german_whist.evaluation.reports import charts
 from german_whist.training.api import train_or_resume
 from german_whist.training.experiments.benchmark import sampled_exploitability
+from german_whist.training.experiments.benchmark_report import EXPLOITABILITY
 from german_whist.training.experiments.sweep import affordable_decisions
 from german_whist.training.presets import settings_from
 
@@ -120,7 +122,7 @@ def run(
 
     for number, (name, settings) in enumerate(chosen.items()):
         for rules in (*DECKS, PACK):
-            figures = ["exploitability"] if rules in DECKS else [WIN_RATE]
+            figures = [EXPLOITABILITY] if rules in DECKS else [WIN_RATE]
             if rules == PACK and number % _EVERY_THIRD == 0 and responder_hands:
                 figures.append(LOSS)
             missing = [figure for figure in figures if (name, rules, figure) not in done]
@@ -129,7 +131,7 @@ def run(
             seconds = deck_seconds if rules in DECKS else pack_seconds
             checkpoint = _train(folder, name, settings, rules, seconds)
             for figure in missing:
-                if figure == "exploitability":
+                if figure == EXPLOITABILITY:
                     value = sampled_exploitability(checkpoint, load_rules(rules))
                     estimate = Estimate(value, value, value)
                 elif figure == WIN_RATE:
@@ -253,43 +255,35 @@ def summary(lines: Sequence[Line]) -> str:
             if math.isnan(estimate.value):
                 text = "all equal"
             rows.append([first, second, str(len(both)), text])
-    header = ["figure", "other figure", "configurations", "rank correlation"]
+    header = ["figure", "other figure", "learners", "rank correlation"]
     return markdown_table(header, rows, right=(2, 3)) + "\n"
 
 
-def draw(lines: Sequence[Line], folder: Path) -> None:
-    """A chart of the win rate on the pack over the exploitability on each deck, SVG and PDF."""
-    from matplotlib.figure import Figure
+KINDS = {
+    "ppo": ("ppo", "separate"),
+    "ppo, critic sees hidden cards": ("ppo", "oracle"),
+    "mmd": ("mmd", "separate"),
+    "nfsp": ("nfsp", None),
+}
+"""Trainer and critic of the dots of one color, by their name in the chart."""
 
+
+def chart(lines: Sequence[Line], deck: str) -> str:
+    """An SVG chart of the win rate on the pack over the exploitability on a deck."""
     found, settings = figures(lines), {line["configuration"]: line["settings"] for line in lines}
     wins = found.get(f"{WIN_RATE} on {PACK}", {})
-    figure = Figure((4.2 * len(DECKS), 3.6), layout="constrained")
-    for panel, deck in zip(figure.subplots(1, len(DECKS), sharey=True), DECKS, strict=True):
-        values = found.get(f"exploitability on {deck}", {})
-        for trainer in ("ppo", "mmd", "nfsp"):
-            names = [
-                name for name in values if name in wins and settings[name]["trainer"] == trainer
-            ]
-            for critic, marker in (("oracle", "s"), ("other", "o")):
-                some = [
-                    name
-                    for name in names
-                    if (settings[name].get("critic") == "oracle") == (critic == "oracle")
-                ]
-                if some:
-                    label = f"{trainer}, critic sees hidden cards" if marker == "s" else trainer
-                    panel.plot(
-                        [values[name] for name in some],
-                        [wins[name] for name in some],
-                        marker,
-                        label=label,
-                    )
-        panel.set_xscale("log")
-        panel.set_xlabel(f"exploitability on {deck}")
-        panel.legend(fontsize=7)
-    figure.axes[0].set_ylabel(f"{WIN_RATE} on {PACK}")
-    for ending in ("svg", "pdf"):
-        figure.savefig(folder / f"{FIGURE}.{ending}")
+    dots: dict[str, charts.Curve] = {}
+    for kind, of_kind in KINDS.items():
+        points = [
+            (value, wins[name])
+            for name, value in found.get(f"{EXPLOITABILITY} on {deck}", {}).items()
+            if name in wins and (settings[name]["trainer"], settings[name].get("critic")) == of_kind
+        ]
+        if points:
+            dots[kind] = charts.Curve(points, joined=False)
+    title = f"{EXPLOITABILITY} on {deck}"
+    drawn = charts.curves(dots, title, f"{WIN_RATE} on {PACK}", log_x=True)
+    return charts.standalone(drawn, [*dots])
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -312,7 +306,8 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     text = summary(lines)
     write_file(options.folder / SUMMARY, text)
-    draw(lines, options.folder)
+    for deck in DECKS:
+        write_file(options.folder / f"{FIGURE}-{deck}.svg", chart(lines, deck))
     print(text)
 
 

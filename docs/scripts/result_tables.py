@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -33,9 +34,14 @@ from german_whist.training.given import OWN_VIEW
 from german_whist.training.presets import settings_from
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from benchmarks import transfer  # noqa: E402, of the repository alone
+
+sys.path.pop(0)
 PUBLISHED = ROOT / "configs" / "benchmark" / "published.jsonl"
 SPEED = ROOT / "benchmarks" / "results" / "speed.jsonl"
 OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
+TRANSFER = ROOT / "benchmarks" / "results" / "transfer.jsonl"
 
 TIMED_DECK = "2x5-h3"
 """Deck of the seconds in a table, and of the runs with one changed setting."""
@@ -83,6 +89,7 @@ def tables() -> dict[str, str]:
         "lowest-exploitability": lowest_exploitability(published, others, decks),
         "depth": depth(published, others),
         "exact-decks": exact_decks(published, decks),
+        "transfer": transfer.summary(read_lines(TRANSFER)).strip(),
         "speed": speed(read_lines(SPEED)),
         "speed-of-environments": speed_of_environments(read_lines(SPEED)),
     }
@@ -94,6 +101,10 @@ def pictures() -> dict[str, str]:
     return {
         "exploitability.svg": draw_charts(load_results(PUBLISHED))[over_time],
         "depth.svg": depth_chart(),
+        **{
+            f"{transfer.FIGURE}-{deck}.svg": transfer.chart(read_lines(TRANSFER), deck)
+            for deck in transfer.DECKS
+        },
     }
 
 

@@ -248,6 +248,8 @@ class Curve:
     points: Sequence[tuple[float, float]]
     margins_of_error: Sequence[float] = field(default_factory=tuple)
     """Of the interval at each point; empty for none."""
+    joined: bool = True
+    """Whether a line joins the points."""
 
 
 class _Axis(NamedTuple):
@@ -394,10 +396,16 @@ def _draw_curve(
     elif band:
         ((x, y, half),) = band
         drawing.line(*at(x, y - half), *at(x, y + half), f"curve {kind}")
-    drawing.path([at(x, y) for x, y, _ in points], f"curve {kind}")
+    if line.joined:
+        drawing.path([at(x, y) for x, y, _ in points], f"curve {kind}")
     for x, y, half in points if len(points) < _MAX_DOTS else ():
         interval = f" ± {half:.2g}" if half and math.isfinite(half) else ""
-        drawing.dot(*at(x, y), f"on {kind}", f"{name} at {short_number(x)}: {y:.4g}{interval}", 2.5)
+        drawing.dot(
+            *at(x, y),
+            f"on {kind}",
+            f"{name} at {short_number(x)}: {y:.4g}{interval}",
+            2.5 if line.joined else 4.0,
+        )
 
 
 def thinned(points: Sequence[T], most: int = 400) -> list[T]:

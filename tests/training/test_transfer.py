@@ -98,5 +98,9 @@ def test_interrupted_comparison_goes_on_and_is_drawn(
     correlation = stats.spearmanr(*both).statistic
     row = f"| exploitability on 2x4-h2 | exploitability on 2x5-h3 | 3 | {correlation:+.2f} ["
     assert row in text
-    assert (tmp_path / "transfer.svg").read_text(encoding="utf-8").count("<svg") == 1
-    assert (tmp_path / "transfer.pdf").read_bytes().startswith(b"%PDF-")
+    wins = found["win rate on classic"]
+    for rules, by_name in zip(transfer.DECKS, both, strict=True):
+        svg = (tmp_path / f"transfer-{rules}.svg").read_text(encoding="utf-8")
+        assert svg.count("<title>") == svg.count("<circle") == 3
+        for value, rate in zip(by_name, wins.values(), strict=True):
+            assert f"{rate:.4g}</title>" in svg, value
