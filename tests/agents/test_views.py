@@ -101,7 +101,7 @@ class Memory(Agent):
         (
             lambda _, view: load_agent("champion-1").value(view),
             ValueError,
-            "champion-1 has no value: there is no critic in its checkpoint: train with",
+            "champion-1 has no value: there is no critic in its checkpoint: train ppo or mmd with",
         ),
         (lambda agent, view: agent.probabilities(view), ValueError, "^threshold states no prob"),
         (lambda agent, _: agent.act("AS"), TypeError, "'AS' is no view: give a View"),

@@ -52,7 +52,7 @@ def test_wrong_number_of_workers_is_named(whist: Any) -> None:
 
 
 def test_completion_knows_the_recipes(whist: Any) -> None:
-    assert 'words="champion classic quick round"' in whist("completion", "bash").out
+    assert "in champion classic quick round;" in whist("completion", "bash").out
 
 
 def test_package_that_is_missing_is_named() -> None:
