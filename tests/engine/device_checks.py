@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,25 @@ N = 3 if SIMULATED else 100
 if SIMULATED:
     # Two blocks, the second with a thread less.
     cuda_kernels.THREADS_OF_BLOCK = 2
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared
+    from numba.np.numpy_support import as_dtype
+
+    allocating = threading.Lock()
+
+    def shared_array(self: Any, shape: Any, dtype: Any) -> np.ndarray:
+        """The array of the calling line, one for all threads of a block.
+
+        The simulator's own function has no lock, so that two threads that ask at the same time may
+        each get an array of their own.
+        """
+        caller = sys._getframe(1)
+        line = caller.f_code, caller.f_lineno
+        with allocating:
+            if line not in self._allocations:
+                self._allocations[line] = np.empty(shape, as_dtype(dtype))
+            return self._allocations[line]
+
+    FakeCUDAShared.array = shared_array
 to_host = CudaBackend().to_host
 TINY = Rules(name="tiny", suits=3, ranks=4, hand=3)
 TWO_SUITS = Rules(name="two suits", suits=2, ranks=4, hand=2)
