@@ -206,28 +206,28 @@ def published_results(runs: Runs, decks: Sequence[str]) -> str:
 
 
 def published_given(runs: Runs) -> str:
-    """What each learner was given, on which processor, and the hours that its row took."""
-    rows: dict[tuple[str, ...], None] = {}
+    """What each learner was given, on which processors, and the hours that its row took."""
+    rows: list[list[str]] = []
     for name in algorithms_of(runs):
         own = [run for (algorithm, _), seeds in runs.items() if algorithm == name for run in seeds]
-        for machine in dict.fromkeys(run.machine for run in own):
-            here = [run for run in own if run.machine == machine]
-            given = here[0].given
-            assert all(run.given == given for run in here), name
-            rows[
+        given = own[0].given
+        assert all(run.given == given for run in own), name
+        rows.append(
+            [
                 f"`{name}`",
                 given.critic,
                 given.observation,
                 given.precision,
                 given.ema,
                 given.decisions,
-                machine,
-                hours(sum(run.points[-1].seconds for run in here)),
+                "; ".join(dict.fromkeys(run.machine for run in own)),
+                hours(sum(run.points[-1].seconds for run in own)),
                 tuning_hours(name) or "–",
-            ] = None
+            ]
+        )
     header = ["algorithm", "critic sees", "observation", "precision", "EMA", "decisions counted"]
     header += ["processor", "hours of all runs", "hours of tuning"]
-    return markdown_table(header, [[*row] for row in rows], right=(7, 8))
+    return markdown_table(header, rows, right=(7, 8))
 
 
 def tuning_hours(algorithm: str) -> str:
