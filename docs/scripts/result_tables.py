@@ -414,17 +414,14 @@ def changed_settings(others: Runs) -> str:
 
 def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -> str:
     """What is to be beaten on each deck: the best networks by time, search, tables and CFR+."""
+    networks = {run: seeds for run, seeds in published.items() if run[0] not in NOT_LEARNED}
     columns = {
-        "networks, 90 seconds": {
-            run: seeds for run, seeds in published.items() if run[0] not in NOT_LEARNED
-        },
-        "90 seconds, hidden cards": {
-            run: seeds for run, seeds in others.items() if run[0].endswith(PRIVILEGED)
-        },
-        "ten minutes, hidden cards": {
-            run: seeds for run, seeds in others.items() if "-10-minutes" in run[0]
-        },
-        "an hour, hidden cards": {run: seeds for run, seeds in others.items() if "-hour" in run[0]},
+        "networks, 90 seconds": networks,
+        "ten minutes": _of_length(others, "-10-minutes", privileged=False),
+        "an hour": _of_length(others, "-hour", privileged=False),
+        "90 seconds, hidden cards": _of_length(others, "", privileged=True),
+        "ten minutes, hidden cards": _of_length(others, "-10-minutes", privileged=True),
+        "an hour, hidden cards": _of_length(others, "-hour", privileged=True),
         **{
             f"`{name}`": {run: seeds for run, seeds in published.items() if run[0] == name}
             for name in NOT_LEARNED
@@ -444,6 +441,16 @@ def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -
             cells.append(f"{rounded(here[name])}{trainer}" if name else "")
         rows.append([f"`{deck}`", *cells])
     return _numbers(["deck", *columns], rows)
+
+
+def _of_length(runs: Runs, length: str, privileged: bool) -> Runs:
+    """Runs with such a part in their names, or with none of these parts."""
+    found: Runs = {}
+    for (name, deck), seeds in runs.items():
+        own = next((each for each in ("-10-minutes", "-hour") if each in name), "")
+        if own == length and name.endswith(PRIVILEGED) == privileged:
+            found[name, deck] = seeds
+    return found
 
 
 def depth(published: Runs, others: Runs) -> str:
