@@ -1048,7 +1048,7 @@ def test_page_tells_measurements_of_a_deck_apart() -> None:
     assert "on `2x5-h3`: measured" not in markdown
 
 
-_NOT_MEASURED = {("ppo", "2x6-h3"), ("mmd-tuned", "2x6-h3")}
+_NOT_MEASURED = {("ppo", "2x6-h3")}
 """Named as missing on the page of results."""
 
 
