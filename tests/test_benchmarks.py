@@ -1,10 +1,16 @@
-"""The tables of `make bench` judge ratios alone: a slower machine misses nothing."""
+"""The tables of `make bench` judge ratios alone; published results stay those of one algorithm."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from benchmarks.measure import Row, machine, table
+from benchmarks.publish import ITERATIONS, RANKED, publish, read_iterations, write_iterations
+from german_whist.training.experiments.benchmark import RESULTS, load_results
+from german_whist.training.experiments.benchmark_report import Point, Result
 
 
 def test_speed_of_one_machine_takes_no_target() -> None:
@@ -27,3 +33,69 @@ def test_machine_of_a_measurement_has_a_date() -> None:
     described = machine()
     assert str(described["date"]).startswith("20")
     assert described["processor"]
+
+
+def result(seed: int, rate: float, value: float, algorithm: str = "ppo") -> Result:
+    return Result(
+        rules="2x4-h2",
+        algorithm=algorithm,
+        seed=seed,
+        budget=1_000,
+        settings={"trainer": algorithm, "learning_rate": rate},
+        evaluation="exploitability",
+        machine="a processor",
+        points=[Point(1_000, 2.0, {"exploitability": value})],
+    )
+
+
+def write_benchmark(folder: Path, results: list[Result], progress: str) -> Path:
+    """A benchmark's folder, whose runs all wrote the same at each iteration."""
+    for each in results:
+        run = folder / each.rules / each.algorithm / f"seed-{each.seed}" / "run"
+        run.mkdir(parents=True)
+        (run / "progress.csv").write_text(progress, encoding="utf-8")
+    lines = b"".join(msgspec.json.encode(each) + b"\n" for each in results)
+    (folder / RESULTS).write_bytes(lines)
+    return folder
+
+
+def test_published_run_is_replaced_with_what_it_wrote(tmp_path: Path) -> None:
+    target, iterations = tmp_path / "published.jsonl", tmp_path / "iterations.csv.xz"
+    other = result(1, 0.1, 0.5, "mmd")
+    old = [result(1, 0.1, 0.4), other, result(2, 0.1, 0.3)]
+    first = write_benchmark(tmp_path / "first", old, "decisions,loss\n10,0.7\n")
+    assert publish([first], target, iterations) == load_results(target) == old
+    again = result(2, 0.1, 0.2)
+    second = write_benchmark(tmp_path / "second", [again], "decisions,known\n20,5\n30,6\n")
+    assert publish([second], target, iterations) == [again]
+    assert load_results(target) == [old[0], other, again]
+    rows = {(row["algorithm"], row["seed"]): row for row in read_iterations(iterations)}
+    run = {"rules": "2x4-h2", "algorithm": "ppo"}
+    assert rows["ppo", "1"] == run | {"seed": "1", "decisions": "10", "loss": "0.7"}
+    assert rows["ppo", "2"] == run | {"seed": "2", "decisions": "30", "known": "6"}
+    assert publish([second], target, iterations) == []
+
+
+def test_seeds_of_former_settings_leave_the_published_results(tmp_path: Path) -> None:
+    target, iterations = tmp_path / "published.jsonl", tmp_path / "iterations.csv.xz"
+    other = result(1, 0.1, 0.5, "mmd")
+    old = [result(1, 0.1, 0.4), result(2, 0.1, 0.3), other]
+    publish([write_benchmark(tmp_path / "old", old, "decisions\n10\n")], target, iterations)
+    changed = result(1, 0.2, 0.2)
+    folder = write_benchmark(tmp_path / "new", [changed], "decisions\n20\n")
+    assert publish([folder], target, iterations) == [changed]
+    assert load_results(target) == [changed, other]
+    left = [(row["algorithm"], row["decisions"]) for row in read_iterations(iterations)]
+    assert left == [("mmd", "10"), ("ppo", "20")]
+
+
+def test_iterations_are_of_published_runs(tmp_path: Path) -> None:
+    rows = [*read_iterations(ITERATIONS)]
+    copy = tmp_path / "copy.csv.xz"
+    write_iterations(copy, rows[::1000])
+    assert [*read_iterations(copy)] == rows[::1000]
+    runs = {(row["rules"], row["algorithm"], row["seed"]) for row in rows}
+    learned = [
+        run for run in load_results(RANKED) if run.algorithm in {"ppo", "ppo-tuned", "mmd-tuned"}
+    ]
+    assert {(run.rules, run.algorithm, str(run.seed)) for run in learned} <= runs

@@ -35,12 +35,11 @@ from german_whist.training.presets import settings_from
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from benchmarks import transfer  # noqa: E402, of the repository alone
+from benchmarks import publish, transfer  # noqa: E402, of the repository alone
 
 sys.path.pop(0)
-PUBLISHED = ROOT / "configs" / "benchmark" / "published.jsonl"
+PUBLISHED, OTHERS = publish.RANKED, publish.OTHERS
 SPEED = ROOT / "benchmarks" / "results" / "speed.jsonl"
-OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
 TRANSFER = ROOT / "benchmarks" / "results" / "transfer.jsonl"
 
 TIMED_DECK = "2x5-h3"

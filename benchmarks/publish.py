@@ -1,0 +1,131 @@
+"""Bring results into the published ones: `python -m benchmarks.publish FOLDER ...`.
+
+FOLDER is that of a benchmark, finished or not. A run replaces the published one of its algorithm,
+rule set and seed. If its settings or its budget are others, the published runs with other seeds no
+longer belong to it, and are removed. `iterations.csv.xz` gets what the run wrote at each iteration,
+and the figure of the intervals is drawn again. Afterwards `make docs` writes the tables anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import lzma
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from german_whist.common.files import file_name, write_file
+from german_whist.training.callbacks.report_files import TABLE as PROGRESS
+from german_whist.training.experiments.benchmark import PUBLISHED, RESULTS, RUN, load_results, unite
+from german_whist.training.experiments.benchmark_report import Result, columns_of, values_of
+from german_whist.training.experiments.benchmark_statistics import draw_intervals
+
+ROOT = Path(__file__).resolve().parents[1]
+RANKED = ROOT / "configs" / "benchmark" / PUBLISHED
+"""Results of the main table, which `german-whist benchmark` shows beside anybody's."""
+OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
+"""Results of the tables beside it, with other budgets, decks or information."""
+ITERATIONS = ROOT / "benchmarks" / "results" / "iterations.csv.xz"
+PICTURES = ROOT / "docs" / "pictures"
+_COLUMNS = ("rules", "algorithm", "seed")
+"""The run that a row of `ITERATIONS` is of."""
+
+Key = tuple[str, str, str]
+
+
+def merged(published: Sequence[Result], results: Sequence[Result]) -> list[Result]:
+    """The published results with new ones in their places."""
+    new = {_key(result): result for result in results}
+    common = {key[:2]: _common(result) for key, result in new.items()}
+    kept: list[Result] = []
+    for result in published:
+        key = _key(result)
+        if key in new:
+            kept.append(new.pop(key))
+        elif common.get(key[:2], _common(result)) == _common(result):
+            kept.append(result)
+    return [*kept, *new.values()]
+
+
+def _key(result: Result) -> Key:
+    return result.rules, result.algorithm, str(result.seed)
+
+
+def _common(result: Result) -> tuple[object, ...]:
+    """What all seeds of an algorithm have in common."""
+    return result.budget, result.settings, result.evaluation
+
+
+def progress_of(folder: Path, result: Result) -> list[dict[str, str]]:
+    """What a run of a benchmark wrote at each iteration; nothing if nothing was trained."""
+    rules, algorithm, seed = _key(result)
+    path = folder / file_name(rules) / file_name(algorithm) / f"seed-{seed}" / RUN / PROGRESS
+    if not path.exists():
+        return []
+    run = dict(zip(_COLUMNS, _key(result), strict=True))
+    with path.open(encoding="utf-8", newline="") as file:
+        return [run | row for row in csv.DictReader(file)]
+
+
+def read_iterations(path: Path) -> Iterator[dict[str, str]]:
+    """Its rows, which have values in the columns of their algorithm alone."""
+    if path.exists():
+        with lzma.open(path, "rt", encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                yield {name: value for name, value in row.items() if value}
+
+
+def write_iterations(path: Path, rows: Sequence[dict[str, str]]) -> None:
+    """Write rows with the columns of all."""
+    text = io.StringIO()
+    columns = dict.fromkeys(name for row in rows for name in row)
+    writer = csv.DictWriter(text, [*columns], restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_file(path, lzma.compress(text.getvalue().encode(), preset=9 | lzma.PRESET_EXTREME))
+
+
+def publish(folders: Sequence[Path], target: Path, iterations: Path = ITERATIONS) -> list[Result]:
+    """Bring the results of the folders into a file of results; returns those that are new there."""
+    published = load_results(target) if target.exists() else []
+    results: list[Result] = []
+    rows: list[dict[str, str]] = []
+    for folder in folders:
+        for result in load_results(folder / RESULTS):
+            results.append(result)
+            rows += progress_of(folder, result)
+    new = [result for result in results if result not in published]
+    together = merged(published, results)
+    gone = {_key(result) for result in published} - {_key(result) for result in together}
+    replaced = gone | {_key(result) for result in results}
+    write_file(target, b"".join(msgspec.json.encode(result) + b"\n" for result in together))
+    kept = [
+        row
+        for row in read_iterations(iterations)
+        if tuple(row[name] for name in _COLUMNS) not in replaced
+    ]
+    write_iterations(iterations, [*kept, *rows])
+    return new
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.publish", description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument(
+        "--beside",
+        action="store_true",
+        help=f"bring them into {OTHERS.name}, for other tables than the main one",
+    )
+    arguments = parser.parse_args()
+    for result in publish(arguments.folders, OTHERS if arguments.beside else RANKED):
+        print(f"{result.algorithm} on {result.rules}, seed {result.seed}")
+    ranked = unite([(RANKED.name, load_results(RANKED))])
+    for name, content in draw_intervals(values_of(ranked), log=columns_of(ranked)).items():
+        write_file(PICTURES / name, content)
+
+
+if __name__ == "__main__":
+    main()
