@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import pickle
+import re
 import socket
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -24,6 +25,8 @@ from german_whist.agents.checkpoints import (
     write_checkpoint,
 )
 from german_whist.cli import main
+from german_whist.common.executors import MAX_DEATHS
+from german_whist.common.settings import SettingsError
 from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.formats import percent_with_interval
@@ -417,7 +420,6 @@ def test_sweep_counts_a_diverged_trial_and_goes_on(tmp_path: Path) -> None:
         "n_envs": 32,
         "hidden_sizes": [8],
         "threads": 1,
-        "eval_opponents": ["random"],
     }
     path = written(
         tmp_path,
@@ -618,6 +620,10 @@ def test_trial_in_another_process_is_pruned_by_the_storage(
         ({"trails": 3}, "'trails' is not a part of a sweep; did you mean 'trials'"),
         ({"eval_opponents": [], "settings": {"rules": "quick"}}, "exploitability of quick is not"),
         ({"preset": "tny"}, "'tny' is not a preset; did you mean 'tiny'"),
+        (
+            {"settings": {**SMALL, "eval_opponents": ["counting"]}},
+            "settings: eval_opponents is [counting], and a sweep evaluates its trials by its own",
+        ),
     ],
 )
 def test_invalid_sweep_is_refused(
@@ -680,3 +686,79 @@ def test_sweep_refuses_two_budgets_of_a_trial(tmp_path: Path) -> None:
     space = {"decisions": [640, 1280]}
     with pytest.raises(ValueError, match="trial_seconds is 1 and sets the decisions of a trial"):
         load_sweep(written(tmp_path, **{**TABLES, "space": space}, trial_seconds=1))
+
+
+def test_trial_resumes_that_was_interrupted_while_its_budget_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, folder = (
+        load_sweep(written(tmp_path, **TABLES, trials=1, trial_seconds=1)),
+        tmp_path / "sweep",
+    )
+
+    def interrupt(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    # However often it is asked to end, the trial is not given up: that is no fault of its settings.
+    monkeypatch.setattr(sweeping, "affordable_decisions", interrupt)
+    for _ in range(MAX_DEATHS + 1):
+        with pytest.raises(KeyboardInterrupt):
+            run_sweep(sweep, folder, log=lambda _: None)
+    monkeypatch.setattr(sweeping, "affordable_decisions", lambda *_: 512)
+    (trial,) = run_sweep(sweep, folder, log=lambda _: None).study.trials
+    assert (trial.state.name, trial.user_attrs["process"][2]) == ("COMPLETE", 1)
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 60.0])
+def test_trial_that_nobody_claimed_fails_after_a_while(
+    seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, folder = load_sweep(written(tmp_path, trials=2)), tmp_path / "sweep"
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    monkeypatch.setattr(sweeping, "_SECONDS_TO_BEGIN", seconds)
+    folder.mkdir()
+    study_of(folder).ask()
+    lines = list[str]()
+    trials = run_sweep(sweep, folder, log=lines.append).study.trials
+    states = [trial.state.name for trial in trials]
+    if seconds < 0:
+        assert states == ["FAIL", "COMPLETE", "COMPLETE"]
+    else:
+        assert states == ["RUNNING", "COMPLETE"]
+    waits = [line for line in lines if "trial 0 is begun by another command" in line]
+    assert len(waits) == (seconds > 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"settings": {**SMALL, "decisions": 1280}}, "decisions 640, and now it is 1280"),
+        ({"space": {"n_epochs": [1, 2]}}, "another space"),
+        ({"eval_opponents": ["threshold"]}, "eval_opponents ['random'], and now"),
+        ({"trial_seconds": 5}, "another trial_seconds"),
+    ],
+)
+def test_changed_sweep_is_refused_where_it_was_begun(
+    change: dict[str, object], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    sweep, folder = load_sweep(written(tmp_path, trials=1)), tmp_path / "sweep"
+    run_sweep(sweep, folder, log=lambda _: None)
+    changed = load_sweep(written(tmp_path, trials=2, **change))
+    with pytest.raises(SettingsError, match=re.escape(f"was begun with {what}")):
+        run_sweep(changed, folder, log=lambda _: None)
+    # More trials, and a longer comparison of the best, are welcome.
+    more = replace(sweep, trials=2, finalists=1, final_eval_hands=60)
+    assert len(run_sweep(more, folder, log=lambda _: None).study.trials) == 2
+
+
+def test_run_of_a_lost_storage_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    sweep = load_sweep(written(tmp_path, **TABLES, trials=1))
+    run_sweep(sweep, folder, log=lambda _: None)
+    (folder / JOURNAL).unlink()
+    changed = load_sweep(written(tmp_path, **{**TABLES, "space": {"averaging": [1.25]}}, trials=1))
+    with pytest.raises(
+        SettingsError, match=r"trials.0 was begun with averaging .* now it is 1\.25"
+    ):
+        run_sweep(changed, folder, log=lambda _: None)

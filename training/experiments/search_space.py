@@ -145,6 +145,10 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
         return f"exploitability {-objective.value:.4f}{interval}"
 
 
+_OF_EVALUATION = ("eval_opponents", "final_eval_opponents", "eval_mode")
+"""Settings of trials that a sweep sets itself."""
+
+
 def load_sweep(path: str | Path) -> Sweep:
     """Load a sweep from a YAML file and check its whole search space."""
     values = read_yaml_mapping(Path(path))
@@ -153,6 +157,12 @@ def load_sweep(path: str | Path) -> Sweep:
             name: _choices(value, f"{path}: space: {name}") for name, value in space.items()
         }
     sweep = build_settings(Sweep, values, str(path), "a part of a sweep")
+    for name in _OF_EVALUATION:
+        if name in sweep.settings:
+            raise SettingsError(
+                f"{path}: settings: {name} is {format_value(sweep.settings[name])}, and a sweep "
+                "evaluates its trials by its own eval_opponents: leave it out of the settings"
+            )
     base = base_settings(sweep, Path(path).parent)
     for options in () if sweep.eval_opponents else base.all_options:
         if not is_solvable(options.rules):

@@ -12,6 +12,7 @@ import math
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
@@ -22,18 +23,18 @@ from msgspec import Struct, to_builtins
 
 from ...agents.checkpoints import find_checkpoint
 from ...common.executors import LOCAL, MAX_DEATHS, check_backend
-from ...common.files import file_lock, write_file
+from ...common.files import file_lock, read_yaml_mapping, write_file
 from ...common.processor_time import processor_seconds
 from ...common.serialization import JsonStruct, csv_text
-from ...common.settings import SettingsError, format_overrides, format_value
-from ...common.signals import UNSTABLE, RunStopped, is_alive
+from ...common.settings import SettingsError, check_unchanged, format_overrides, format_value
+from ...common.signals import END_SIGNALS, UNSTABLE, RunStopped, is_alive
 from ...common.typing import JsonObject
 from ...evaluation.statistics import Estimate, mean_of
 from ..algorithms.registry import make_trainer
 from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
-from ..folder import STATE
+from ..folder import SETTINGS, STATE, begun
 from ..presets import settings_from
 from ..run_state import EvaluationResult, load_state
 from ..settings import Settings
@@ -68,6 +69,13 @@ _FIRST_FINAL_SEED = 1_000_001
 """Seeds of finalists, over that of the trials; benchmarks have seeds from 1 to 10,000."""
 _WIDENED, _COPIED, _LOCK = "widened", "copied", ".widening.lock"
 """Attributes of a study, the wider space of the next and whether all trials were copied; a file."""
+_SWEEP, _PROCESS = "sweep", "process"
+"""Attributes of a study and of a trial: what all trials share; host, process and starts."""
+_FIRST_OF_SIGNALS = 128
+"""Exit statuses from here on are those of signals."""
+_ASKED_TO_END = {_FIRST_OF_SIGNALS + number for number in END_SIGNALS}
+_SECONDS_TO_BEGIN = 60
+"""After which a trial without a process is of a command that was killed as it drew the trial."""
 _TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
 """Iterations that a budget in processor time is measured by: at least so many, that part of it."""
 _FINALISTS_SEED = EVALUATION_SEED + 1
@@ -161,6 +169,7 @@ def run_sweep(
             yield from run_jobs(jobs, on, log, workers=workers)
 
     study, space, number = open_study(0), sweep.space, 0
+    _check_sweep(study, sweep, base, folder, storage)
     while True:
         # In a space that was widened before, no further trials are made.
         if _WIDENED not in study.user_attrs:
@@ -175,11 +184,36 @@ def run_sweep(
         with file_lock(folder / _LOCK):
             study = _copy_trials(study, open_study(number), space, base)
     for trial in filter(_runs_elsewhere, _trials(study, "RUNNING")):
+        process = _process_of(trial)
+        place = f"is trained on {process[0]}" if process else "is begun by another command"
         log(
-            f"trial {trial.number} is trained on {trial.user_attrs['process'][0]}, or was broken "
-            "off there: give the same command there, and it is compared too"
+            f"trial {trial.number} {place}, or was broken off there: give the same command there, "
+            "and it is compared too"
         )
     return _select_best(study, sweep, space, base, folder, run, log)
+
+
+def _check_sweep(study: Study, sweep: Sweep, base: Settings, folder: Path, storage: str) -> None:
+    """Refuse a storage whose trials had other settings, and cannot be compared with the next."""
+    shared = {"space": to_builtins(sweep.space), "trial_seconds": sweep.trial_seconds}
+    kept = study.user_attrs.get(_SWEEP)
+    if kept is None:
+        study.set_user_attr(_SWEEP, {**shared, "settings": base.as_mapping()})
+        return
+    remedy = f"name another --folder, or delete {folder} and its trials in {storage}"
+    check_unchanged(folder, kept["settings"], base, remedy)
+    for name, value in shared.items():
+        if kept[name] != value:
+            raise SettingsError(f"{folder} was begun with another {name}: {remedy}")
+
+
+def _check_run(run: Path, settings: Settings) -> None:
+    """Refuse a run of a trial with other settings, as of a storage that was lost."""
+    if begun(run):
+        stored = read_yaml_mapping(run / SETTINGS)
+        # A sweep with workers divides the threads among them.
+        expected = settings_from({**settings.as_mapping(), "threads": stored["threads"]})
+        check_unchanged(run, stored, expected, f"delete {run}, and give the same command again")
 
 
 def _run_trials(
@@ -199,22 +233,25 @@ def _run_trials(
     while (left := most - _n_counted(study)) > 0:
         count = min(workers, left)
         trials = _interrupted_trials(study, log)[:count]
-        trials += [study.ask(distributions) for _ in range(count - len(trials))]
-        jobs: list[Job] = []
         for trial in trials:
-            settings = _settings_of(trial, base, sweep)
-            pruning = PruningCallback(storage, study.study_name, sweep.pruner, trial._trial_id)
-            job = Job(
-                name=f"trial {trial.number}",
-                folder=folder / TRIALS / str(trial.number),
-                settings=settings.as_mapping(),
-                callbacks=(pruning,),
-            )
-            jobs.append(job)
-            starts = trial.user_attrs.get("process", (0, 0, 0))[2] + 1
-            trial.set_user_attr("process", (socket.gethostname(), os.getpid(), starts))
-            log(f"{job.name} begins: {job.folder}")
+            _claim(trial)
+        while len(trials) < count:
+            trials.append(study.ask(distributions))
+            _claim(trials[-1])
+        jobs: list[Job] = []
         try:
+            for trial in trials:
+                settings = _settings_of(trial, base, sweep)
+                pruning = PruningCallback(storage, study.study_name, sweep.pruner, trial._trial_id)
+                job = Job(
+                    name=f"trial {trial.number}",
+                    folder=folder / TRIALS / str(trial.number),
+                    settings=settings.as_mapping(),
+                    callbacks=(pruning,),
+                )
+                _check_run(job.folder, settings)
+                jobs.append(job)
+                log(f"{job.name} begins: {job.folder}")
             codes = {job.name: code for job, code in run(jobs)}
             for trial, job in zip(trials, jobs, strict=True):
                 if (code := codes[job.name]) in (0, UNSTABLE):
@@ -223,12 +260,34 @@ def _run_trials(
                     log(f"{job.name}, {result}: {sampled}")
             if failures := [code for code in codes.values() if code not in (0, UNSTABLE)]:
                 raise RunStopped("not all trials came to their ends", max(failures))
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             # Trials that a signal ended stay RUNNING: the next command resumes them.
-            if getattr(error, "status", 1) < 128:
-                for trial in trials:
+            status = getattr(error, "status", 1)
+            for trial in trials:
+                if isinstance(error, KeyboardInterrupt) or status in _ASKED_TO_END:
+                    _give_back(trial)
+                elif status < _FIRST_OF_SIGNALS:
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
+
+
+def _claim(trial: Trial) -> None:
+    """Tell other commands which process trains a trial, and the next one that it began."""
+    process = _process_of(trial)
+    trial.set_user_attr(_PROCESS, (socket.gethostname(), os.getpid(), 1 + (process or (0,))[-1]))
+
+
+def _give_back(trial: Trial) -> None:
+    """Leave a trial to the next command, without counting the start that was asked to end."""
+    frozen = trial.study.get_trials(deepcopy=False)[trial.number]
+    if frozen.state == _state("RUNNING") and (process := _process_of(frozen)):
+        trial.set_user_attr(_PROCESS, (*process[:2], process[2] - 1))
+
+
+def _process_of(trial: Trial | FrozenTrial) -> tuple[str, int, int] | None:
+    """Host and process that train a trial, and how often it was started; None if it is new."""
+    process = trial.user_attrs.get(_PROCESS)
+    return tuple(process) if process else None
 
 
 def _best_trials(study: Study, count: int) -> list[FrozenTrial]:
@@ -318,8 +377,17 @@ def _n_counted(study: Study) -> int:
 
 def _runs_elsewhere(trial: FrozenTrial) -> bool:
     """Whether another process trains a RUNNING trial; one of another machine is believed to."""
-    host, pid, _ = trial.user_attrs.get("process", ("", 0, 0))
+    process = _process_of(trial)
+    if process is None:
+        return not _was_lost(trial)
+    host, pid, _ = process
     return host != socket.gethostname() or (pid != os.getpid() and is_alive(pid))
+
+
+def _was_lost(trial: FrozenTrial) -> bool:
+    """Whether a command was killed as it drew a trial, before it could say who trains it."""
+    began = trial.datetime_start
+    return began is not None and (datetime.now() - began).total_seconds() > _SECONDS_TO_BEGIN
 
 
 def _interrupted_trials(study: Study, log: Log) -> list[Trial]:
@@ -329,14 +397,17 @@ def _interrupted_trials(study: Study, log: Log) -> list[Trial]:
     """
     trials: list[Trial] = []
     for frozen in _trials(study, "RUNNING"):
-        starts = frozen.user_attrs.get("process", ("", 0, 0))[2]
-        if not starts or _runs_elsewhere(frozen):
+        if _runs_elsewhere(frozen):
             continue
-        if starts < MAX_DEATHS:
+        process = _process_of(frozen)
+        if process is None:
+            # Not all of its settings may have been drawn.
+            study.tell(frozen.number, state=_state("FAIL"))
+        elif process[2] < MAX_DEATHS:
             trials.append(import_optuna().trial.Trial(study, frozen._trial_id))
         else:
             study.tell(frozen.number, state=_state("FAIL"))
-            log(f"trial {frozen.number} is given up, since it was broken off {starts} times")
+            log(f"trial {frozen.number} is given up, since it was broken off {process[2]} times")
     return trials
 
 
@@ -563,11 +634,10 @@ def _train_finalists(
         for seed in seeds:
             name = f"trial {trial.number}, seed {seed}"
             changes = {**trial_settings(trial), "seed": seed, "about": "a finalist of a sweep"}
-            jobs[name] = Job(
-                name=name,
-                folder=folder / FINALISTS / str(trial.number) / f"seed-{seed}",
-                settings=settings_from({**base.as_mapping(), **changes}).as_mapping(),
-            )
+            settings = settings_from({**base.as_mapping(), **changes})
+            run_folder = folder / FINALISTS / str(trial.number) / f"seed-{seed}"
+            _check_run(run_folder, settings)
+            jobs[name] = Job(name=name, folder=run_folder, settings=settings.as_mapping())
             numbers[name] = trial.number
     diverged: set[int] = set()
     failures: list[int] = []
