@@ -1,8 +1,11 @@
 """PPO in one file beside the trainer `ppo`: `python -m benchmarks.one_file`.
 
 `examples/cleanrl_ppo.py` plays against its own policy, and `ppo` has the settings that are written
-in that file. Both get the same processor time on a solved deck and on the whole pack. One
-difference is left: the file learns from one seat of each game, and `ppo` from both.
+in that file. Both get the same processor time on a solved deck and on the whole pack. These
+differences are left: the file learns from one seat of each game, and `ppo` from both; the file
+begins with torch's weights, and `ppo` with orthogonal ones; the file normalizes the advantages of a
+whole batch, and `ppo` those of a minibatch; the learning rate falls with the seconds in the file,
+and with the decisions in `ppo`.
 
 Exploitability is of the policy that samples; on the whole pack there are win rates over duplicate
 deals. Each run is written when it is done, so the same command goes on with an interrupted one.
@@ -29,6 +32,8 @@ from german_whist.training.api import train_or_resume
 from german_whist.training.experiments.benchmark_statistics import estimate_text
 from german_whist.training.experiments.sweep import affordable_decisions
 from german_whist.training.presets import settings_from
+
+from .resumed import checked, interruptible, keep_options
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "cleanrl_ppo.py"
 FILE, TRAINER = "one file", "ppo"
@@ -120,7 +125,9 @@ def _trainer(rules: str, seconds: float, seed: int, games: int) -> Agent:
 def _figures(agent: Agent, rules: str, hands: int) -> dict[str, float]:
     if rules != "classic":
         return {"exploitability": german_whist.exploitability(agent, rules).exploitability}
-    played = german_whist.evaluate(agent, [*OPPONENTS], rules, hands=hands, seed=EVALUATION_SEED)
+    played = checked(
+        german_whist.evaluate(agent, [*OPPONENTS], rules, hands=hands, seed=EVALUATION_SEED)
+    )
     rates = [pairing.win_rate.value for pairing in played.pairings]
     return {f"wins against {name}": rate for name, rate in zip(OPPONENTS, rates, strict=True)}
 
@@ -150,7 +157,9 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--hands", type=int, default=10_000)
     parser.add_argument("--games", type=int, default=1024)
     options = parser.parse_args(words)
-    lines = run(options.folder, options.seconds, options.seeds, options.hands, options.games)
+    keep_options(options.folder, options, "seeds")
+    with interruptible():
+        lines = run(options.folder, options.seconds, options.seeds, options.hands, options.games)
     text = summary(lines)
     write_file(options.folder / "summary.md", text)
     print(text)

@@ -36,6 +36,8 @@ from german_whist.training.experiments.benchmark_report import EXPLOITABILITY
 from german_whist.training.experiments.sweep import affordable_decisions
 from german_whist.training.presets import settings_from
 
+from .resumed import checked, interruptible, keep_options
+
 DECKS = ("2x5-h3", "3x4-h4")
 PACK = "classic"
 OPPONENTS = ("threshold", "counting", "flat-mc:16", "champion-1")
@@ -182,9 +184,8 @@ def _train(
 
 def _win_rate(checkpoint: Path, hands: int) -> Estimate:
     """Mean win rate against all opponents, on the same deals; the interval is conservative."""
-    played = evaluate(
-        f"network:{checkpoint},sample", [*OPPONENTS], PACK, hands=hands, seed=EVALUATION_SEED
-    )
+    agent = f"network:{checkpoint},sample"
+    played = checked(evaluate(agent, [*OPPONENTS], PACK, hands=hands, seed=EVALUATION_SEED))
     rates = [pairing.win_rate for pairing in played.pairings]
     return Estimate(
         *(fmean(getattr(rate, end) for rate in rates) for end in ("value", "low", "high"))
@@ -193,10 +194,8 @@ def _win_rate(checkpoint: Path, hands: int) -> Estimate:
 
 def _loss(checkpoint: Path, hands: int) -> Estimate:
     """What a best-response search wins from the policy in a hand: a lower bound."""
-    agent = f"network:{checkpoint},sample"
-    played = evaluate(
-        f"responder:64,against={checkpoint}", [agent], PACK, hands=hands, seed=EVALUATION_SEED + 1
-    )
+    agent, responder = f"network:{checkpoint},sample", f"responder:64,against={checkpoint}"
+    played = checked(evaluate(responder, [agent], PACK, hands=hands, seed=EVALUATION_SEED + 1))
     return played.pairings[0].points
 
 
@@ -296,14 +295,16 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--responder-hands", type=int, default=200, help="0: no lower bounds")
     options = parser.parse_args(words)
     chosen = dict([*configurations().items()][: options.configurations])
-    lines = run(
-        options.folder,
-        chosen,
-        deck_seconds=options.deck_seconds,
-        pack_seconds=options.pack_seconds,
-        hands=options.hands,
-        responder_hands=options.responder_hands,
-    )
+    keep_options(options.folder, options, "configurations")
+    with interruptible():
+        lines = run(
+            options.folder,
+            chosen,
+            deck_seconds=options.deck_seconds,
+            pack_seconds=options.pack_seconds,
+            hands=options.hands,
+            responder_hands=options.responder_hands,
+        )
     text = summary(lines)
     write_file(options.folder / SUMMARY, text)
     for deck in DECKS:

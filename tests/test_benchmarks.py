@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 
 from benchmarks.measure import Row, machine, table
 from benchmarks.publish import ITERATIONS, RANKED, publish, read_iterations, write_iterations
+from benchmarks.resumed import checked, interruptible, keep_options
+from german_whist.common.signals import RunStopped
 from german_whist.training.experiments.benchmark import RESULTS, load_results
 from german_whist.training.experiments.benchmark_report import Point, Result
 
@@ -99,3 +104,27 @@ def test_iterations_are_of_published_runs(tmp_path: Path) -> None:
         run for run in load_results(RANKED) if run.algorithm in {"ppo", "ppo-tuned", "mmd-tuned"}
     ]
     assert {(run.rules, run.algorithm, str(run.seed)) for run in learned} <= runs
+
+
+def test_comparison_goes_on_with_its_own_options_alone(tmp_path: Path) -> None:
+    options = argparse.Namespace(folder=tmp_path, seconds=60.0, hands=100, seeds=1)
+    for seeds in (1, 5):
+        options.seeds = seeds
+        keep_options(tmp_path, options, "seeds")
+    options.seconds = 600.0
+    with pytest.raises(
+        SystemExit, match=r"begun with --seconds 60\.0, and now it is 600\.0: name an"
+    ):
+        keep_options(tmp_path, options, "seeds")
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_part_of_an_evaluation_is_no_result(complete: bool) -> None:
+    played: Any = SimpleNamespace(complete=complete)
+    if complete:
+        assert checked(played) is played
+    else:
+        with pytest.raises(SystemExit, match="the same command goes on"), interruptible():
+            checked(played)
+    with pytest.raises(SystemExit, match="the same command goes on"), interruptible():
+        raise RunStopped("interrupted", 130)

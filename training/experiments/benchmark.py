@@ -635,6 +635,8 @@ def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
         hands=benchmark.eval_hands,
         seed=evaluation_seed(job.seed),
     )
+    if not result.complete:
+        raise RunStopped("the evaluation was interrupted")
     wins = [pairing.win_rate.value for pairing in result.pairings]
     return dict(zip(job.metrics, wins, strict=True))
 
