@@ -88,27 +88,36 @@ def write_iterations(path: Path, rows: Sequence[dict[str, str]]) -> None:
     write_file(path, lzma.compress(text.getvalue().encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
-def publish(folders: Sequence[Path], target: Path, iterations: Path = ITERATIONS) -> list[Result]:
-    """Bring the results of the folders into a file of results; returns those that are new there."""
+def publish(
+    folders: Sequence[Path], target: Path, other: Path, iterations: Path = ITERATIONS
+) -> list[Result]:
+    """Bring the results of the folders into a file of results; returns those that are new there.
+
+    `other` is the second file of results. A run has its place in one of them.
+    """
     published = load_results(target) if target.exists() else []
+    elsewhere = {_key(result) for result in load_results(other)} if other.exists() else set()
     results: list[Result] = []
-    rows: list[dict[str, str]] = []
+    progress: dict[Key, list[dict[str, str]]] = {}
     for folder in folders:
         for result in load_results(folder / RESULTS):
+            if _key(result) in elsewhere:
+                raise SystemExit(
+                    f"{folder}: {result.algorithm} on {result.rules}, seed {result.seed} is in "
+                    f"{other.name}: bring it there, or give the algorithm another name"
+                )
             results.append(result)
-            rows += progress_of(folder, result)
-    new = [result for result in results if result not in published]
+            progress[_key(result)] = progress_of(folder, result)
     together = merged(published, results)
     gone = {_key(result) for result in published} - {_key(result) for result in together}
-    replaced = gone | {_key(result) for result in results}
     write_file(target, b"".join(msgspec.json.encode(result) + b"\n" for result in together))
-    kept = [
+    rows = [
         row
         for row in read_iterations(iterations)
-        if tuple(row[name] for name in _COLUMNS) not in replaced
+        if tuple(row[name] for name in _COLUMNS) not in gone | progress.keys()
     ]
-    write_iterations(iterations, [*kept, *rows])
-    return new
+    write_iterations(iterations, [*rows, *(row for run in progress.values() for row in run)])
+    return [result for result in together if result not in published]
 
 
 def main() -> None:
@@ -120,7 +129,8 @@ def main() -> None:
         help=f"bring them into {OTHERS.name}, for other tables than the main one",
     )
     arguments = parser.parse_args()
-    for result in publish(arguments.folders, OTHERS if arguments.beside else RANKED):
+    files = (OTHERS, RANKED) if arguments.beside else (RANKED, OTHERS)
+    for result in publish(arguments.folders, *files):
         print(f"{result.algorithm} on {result.rules}, seed {result.seed}")
     ranked = unite([(RANKED.name, load_results(RANKED))])
     for name, content in draw_intervals(values_of(ranked), log=columns_of(ranked)).items():

@@ -65,31 +65,38 @@ def write_benchmark(folder: Path, results: list[Result], progress: str) -> Path:
 
 
 def test_published_run_is_replaced_with_what_it_wrote(tmp_path: Path) -> None:
-    target, iterations = tmp_path / "published.jsonl", tmp_path / "iterations.csv.xz"
-    other = result(1, 0.1, 0.5, "mmd")
-    old = [result(1, 0.1, 0.4), other, result(2, 0.1, 0.3)]
+    target, other = tmp_path / "published.jsonl", tmp_path / "others.jsonl"
+    iterations = tmp_path / "iterations.csv.xz"
+    mmd = result(1, 0.1, 0.5, "mmd")
+    old = [result(1, 0.1, 0.4), mmd, result(2, 0.1, 0.3)]
     first = write_benchmark(tmp_path / "first", old, "decisions,loss\n10,0.7\n")
-    assert publish([first], target, iterations) == load_results(target) == old
+    assert publish([first], target, other, iterations) == load_results(target) == old
     again = result(2, 0.1, 0.2)
     second = write_benchmark(tmp_path / "second", [again], "decisions,known\n20,5\n30,6\n")
-    assert publish([second], target, iterations) == [again]
-    assert load_results(target) == [old[0], other, again]
+    assert publish([second], target, other, iterations) == [again]
+    assert load_results(target) == [old[0], mmd, again]
     rows = {(row["algorithm"], row["seed"]): row for row in read_iterations(iterations)}
     run = {"rules": "2x4-h2", "algorithm": "ppo"}
     assert rows["ppo", "1"] == run | {"seed": "1", "decisions": "10", "loss": "0.7"}
     assert rows["ppo", "2"] == run | {"seed": "2", "decisions": "30", "known": "6"}
-    assert publish([second], target, iterations) == []
+    # The last of two folders with one run counts, and its rows are there once.
+    assert publish([first, second], target, other, iterations) == []
+    assert load_results(target) == [old[0], mmd, again]
+    assert len([*read_iterations(iterations)]) == 2 + 2
+    with pytest.raises(SystemExit, match=r"ppo on 2x4-h2, seed 2 is in published\.jsonl: bring it"):
+        publish([second], other, target, iterations)
 
 
 def test_seeds_of_former_settings_leave_the_published_results(tmp_path: Path) -> None:
-    target, iterations = tmp_path / "published.jsonl", tmp_path / "iterations.csv.xz"
-    other = result(1, 0.1, 0.5, "mmd")
-    old = [result(1, 0.1, 0.4), result(2, 0.1, 0.3), other]
-    publish([write_benchmark(tmp_path / "old", old, "decisions\n10\n")], target, iterations)
+    target, other = tmp_path / "published.jsonl", tmp_path / "others.jsonl"
+    iterations = tmp_path / "iterations.csv.xz"
+    mmd = result(1, 0.1, 0.5, "mmd")
+    old = [result(1, 0.1, 0.4), result(2, 0.1, 0.3), mmd]
+    publish([write_benchmark(tmp_path / "old", old, "decisions\n10\n")], target, other, iterations)
     changed = result(1, 0.2, 0.2)
     folder = write_benchmark(tmp_path / "new", [changed], "decisions\n20\n")
-    assert publish([folder], target, iterations) == [changed]
-    assert load_results(target) == [changed, other]
+    assert publish([folder], target, other, iterations) == [changed]
+    assert load_results(target) == [changed, mmd]
     left = [(row["algorithm"], row["decisions"]) for row in read_iterations(iterations)]
     assert left == [("mmd", "10"), ("ppo", "20")]
 

@@ -896,7 +896,7 @@ def test_trainers_say_what_they_are_given() -> None:
 def test_multiples_are_of_the_loop_before_and_after() -> None:
     runs = results_of("2x4-h2", "mine", [0.1, 0.1], [0.1, 0.1], reference=[0.4, 0.6])
     markdown = page(runs, "", "")
-    assert "| `mine` | 512, 2.0 s (4 loops), 2 seeds |" in markdown
+    assert "| `mine` | 512, 2.0 s (5 loops), 2 seeds |" in markdown
     assert "- Loops are multiples of a reference loop" in markdown
     assert "oops" not in page(results_of("2x4-h2", "mine", [0.1]), "", "")
 
@@ -1046,6 +1046,11 @@ def test_page_tells_measurements_of_a_deck_apart() -> None:
     assert "- `a`, `b` on `2x4-h2`: measured as exploitability.\n" in markdown
     assert f"- `c` on `2x4-h2`: measured as {own}.\n" in markdown
     assert "on `2x5-h3`: measured" not in markdown
+    # Neither are they compared with random play whose endings are exact.
+    alone = page(results_of("2x4-h2", "c", [0.3], evaluation=own), "", "")
+    assert f"- `c` on `2x4-h2`: measured as {own}.\n" in alone
+    assert "random" in page(results_of("2x4-h2", "c", [0.3]), "", "")
+    assert "random" not in alone
 
 
 _NOT_MEASURED = {("ppo", "2x6-h3")}
@@ -1210,6 +1215,11 @@ def test_results_with_impossible_numbers_are_refused(
             {"eval_opponents": [], "endings": "own", "rules": ["3x4-h4"]},
             "the rules 3x4-h4 can be dealt and played in up to 1.23e+11 ways",
         ),
+        # With opponents, too, a policy is measured by its exploitability on such a deck.
+        (
+            {"endings": "own", "rules": ["3x4-h4"]},
+            "the rules 3x4-h4 can be dealt and played in up to 1.23e+11 ways",
+        ),
         (
             {"eval_opponents": [], "rules": ["classic"]},
             "the rules classic are too large to traverse",
@@ -1223,3 +1233,12 @@ def test_invalid_benchmark_is_refused_before_training(
     assert main([*words, "--folder", str(tmp_path / "found")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "found").exists()
+
+
+def test_file_without_results_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results.jsonl"
+    path.touch()
+    assert main(["benchmark", str(path), "--folder", str(tmp_path / "page")]) == 2
+    assert f"{path} has no results, as where no run came to its end" in capsys.readouterr().err

@@ -106,7 +106,10 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     ] = 5
     decisions: Annotated[
         PositiveInt,
-        doc("Budget of each run in decisions. For `cfr+` it counts visited information sets."),
+        doc(
+            "Budget of each run in decisions. For `cfr+` it is the number of iterations times "
+            "the number of information sets."
+        ),
     ] = 200_000
     eval_points: Annotated[
         int,
@@ -161,10 +164,11 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                         f"{what}: {first!r} and {second!r} would share a folder, "
                         f"{file_name(first)}: give one of them another name"
                     )
-        for rules in () if self.eval_opponents else self.rules:
-            check_measurable(load_rules(rules))
-            if self.endings == "own":
-                check_size(load_rules(rules))
+        for rules in map(load_rules, self.rules):
+            if not self.eval_opponents:
+                check_measurable(rules)
+            if self.endings == "own" and (not self.eval_opponents or is_solvable(rules)):
+                check_size(rules)
         self.jobs(Path())
 
     def jobs(self, folder: Path) -> list[BenchmarkJob]:
@@ -461,9 +465,10 @@ def run_benchmark(
         log(f"{len(codes)} of {len(missing)}: {job.name}")
     failed = [job.name for job in missing if codes[job.name]]
     if failed:
+        done = len(jobs) - len(failed)
+        see = f", or see what there is by `german-whist benchmark {folder / RESULTS}`" * bool(done)
         raise RunStopped(
-            f"{'; '.join(failed)} did not come to an end; go on with the same command, or see what "
-            f"there is by `german-whist benchmark {folder / RESULTS}`",
+            f"{'; '.join(failed)} did not come to an end; go on with the same command{see}",
             max(codes.values()),
         )
     results = [job.load_result() for job in jobs]
@@ -484,11 +489,10 @@ def _run_name(algorithm: str, rules: str, seed: int) -> str:
 def load_results(path: Path) -> list[Result]:
     """The results of a benchmark from its file, or from one like it."""
     remedy = f"name the {RESULTS} of a benchmark"
-    return [
-        convert(read_json(line, path, remedy), Result, path, remedy)
-        for line in path.read_bytes().splitlines()
-        if line
-    ]
+    lines = [line for line in path.read_bytes().splitlines() if line]
+    if not lines:
+        raise ValueError(f"{path} has no results, as where no run came to its end: {remedy}")
+    return [convert(read_json(line, path, remedy), Result, path, remedy) for line in lines]
 
 
 def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:

@@ -115,8 +115,11 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def multiples(self) -> float:
-        """Seconds of the run as multiples of the reference loop; NaN if it was not timed."""
-        return self.points[-1].seconds / np.mean(self.reference) if self.reference else math.nan
+        """Seconds of the run as multiples of the reference loop; NaN if it was not timed.
+
+        Other programs make the loop slower and never faster, so the fastest is the machine's.
+        """
+        return self.points[-1].seconds / min(self.reference) if self.reference else math.nan
 
 
 def columns_of(results: Sequence[Result]) -> list[tuple[str, str]]:
@@ -179,10 +182,12 @@ def page(
     Of `published` results those not shown are what the others are told apart from.
     """
     columns, values = columns_of(results), values_of(results)
+    # Where a policy plays its own endings, it is not compared with one whose endings are exact.
+    own_endings = {run.rules for run in results if run.evaluation.startswith(f"{EXPLOITABILITY} ")}
     solved = [
         rules
         for rules, metric in columns
-        if metric == EXPLOITABILITY and is_solvable(load_rules(rules))
+        if metric == EXPLOITABILITY and rules not in own_endings and is_solvable(load_rules(rules))
     ]
     random_play = {
         rules: measure_exploitability(load_agent("random-exact", rules), rules).exploitability
@@ -351,7 +356,7 @@ def _notes(results: Sequence[Result]) -> Iterator[str]:
     if any(run.reference for run in results):
         yield (
             "Loops are multiples of a reference loop, timed on the same core before and after each "
-            "run; they compare better than seconds do."
+            "run, of which the faster counts. Compare loops where the machines differ."
         )
     if reported := dict.fromkeys(_code(run.algorithm) for run in results if run.as_reported):
         yield (
@@ -363,9 +368,10 @@ def _notes(results: Sequence[Result]) -> Iterator[str]:
         by_evaluation = measured.setdefault(run.rules, {})
         by_evaluation.setdefault(run.evaluation, {}).setdefault(_code(run.algorithm))
     for rules, by_evaluation in measured.items():
-        for evaluation, algorithms in by_evaluation.items() if len(by_evaluation) > 1 else ():
-            names = ", ".join(algorithms)
-            yield f"{names} on {_code(rules)}: measured as {markdown_text(evaluation)}."
+        for evaluation, algorithms in by_evaluation.items():
+            if len(by_evaluation) > 1 or evaluation.startswith(f"{EXPLOITABILITY} "):
+                names = ", ".join(algorithms)
+                yield f"{names} on {_code(rules)}: measured as {markdown_text(evaluation)}."
     has_other_ends = False
     for algorithm, rules in dict.fromkeys((run.algorithm, run.rules) for run in results):
         runs = runs_of(results, algorithm, rules)
