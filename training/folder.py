@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import time
 from collections.abc import Sequence
@@ -173,11 +174,22 @@ def remove_checkpoint(folder: Path, decisions: int) -> None:
         file.unlink(missing_ok=True)
 
 
-def recovery_hint(folder: Path, decisions: int) -> str:
+def resume_command(folder: Path, settings: Settings) -> str:
+    """The command that goes on with a run, and trusts the code that its settings name."""
+    return shlex.join(["german-whist", "train", "--resume", str(folder), *trust_words(settings)])
+
+
+def trust_words(settings: Settings) -> list[str]:
+    """`--trust NAME` for the trainer, the network and the callbacks that are not the package's."""
+    names = (settings.trainer, getattr(settings, "network", ""), *settings.callbacks)
+    return [word for name in names if ":" in name for word in ("--trust", name)]
+
+
+def recovery_hint(folder: Path, settings: Settings, decisions: int) -> str:
     """What is left of a failed run whose state was last saved after so many decisions."""
     saved = (
-        f"the run is saved after {decisions:,} decisions, and goes on with german-whist train "
-        f"--resume {folder}"
+        f"the run is saved after {decisions:,} decisions, and goes on with "
+        f"{resume_command(folder, settings)}"
     )
     paths = list_checkpoints(folder / FOLDER)
     return f"{saved}; its last good checkpoint is {paths[-1]}" if paths else saved

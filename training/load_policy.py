@@ -12,8 +12,9 @@ from ..agents.checkpoints import read_checkpoint, specialize_checkpoint
 from ..agents.networks.network_inputs import Observations, network_inputs
 from ..agents.registry import common_rules
 from ..common.typing import Array
+from ..engine.batch.config import options_from
 from ..engine.options import NetworkObservation, SuitOrder
-from ..engine.rules import Rules, RulesLike
+from ..engine.rules import Match, Rules, RulesLike
 from ..engine.view import View
 
 if TYPE_CHECKING:
@@ -28,11 +29,17 @@ class TrainedPolicy(NamedTuple):
     rules: Rules
     suit_order: SuitOrder
     observation: NetworkObservation = "vector"
+    match: Match | None = None
+    """The match that it was trained in; None if it learned single hands."""
 
     def observe(self, views: View | Sequence[View] | Array) -> Observations:
         """Observations and masks for `module`; `real` turns its actions into cards."""
         return network_inputs(
-            views, self.rules, suit_order=self.suit_order, observation=self.observation
+            views,
+            self.rules,
+            suit_order=self.suit_order,
+            observation=self.observation,
+            match=self.match,
         )
 
 
@@ -68,5 +75,9 @@ def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPo
     checkpoint = specialize_checkpoint(checkpoint, chosen)
     card = checkpoint.card
     return TrainedPolicy(
-        PolicyModule(checkpoint), chosen, card.suit_order, card.network.observation
+        PolicyModule(checkpoint),
+        chosen,
+        card.suit_order,
+        card.network.observation,
+        options_from(chosen, reward=card.reward, horizon=card.horizon).match,
     )

@@ -48,6 +48,7 @@ from .folder import (
     lock_numbered_folder,
     recovery_hint,
     remove_checkpoint,
+    resume_command,
     settings_of,
 )
 from .presets import changed_settings, command_of
@@ -95,8 +96,9 @@ class Run(TrainingRun):
             if self.state.finished:
                 self.report(
                     f"this run has come to its end, after {self.trainer.decisions:,} decisions; to "
-                    "train on, change what ended it, as in: german-whist train --resume "
-                    f"{self.folder} decisions={2 * self.trainer.decisions}"
+                    "train on, change what ended it, as in: "
+                    f"{resume_command(self.folder, settings)} "
+                    f"decisions={2 * self.trainer.decisions}"
                 )
                 return find_checkpoint(self.folder)
             with self._signals:
@@ -121,7 +123,7 @@ class Run(TrainingRun):
             # Of the trainer, most often: whoever wrote it needs the place.
             self.report(foreign_traceback(error))
             reason = f"{error_text(error)} ({error_location(error)})"
-        hint = recovery_hint(self.folder, self._saved)
+        hint = recovery_hint(self.folder, self.settings, self._saved)
         return RunStopped(f"{reason}; {hint}", UNSTABLE if diverged else 1)
 
     def _train(self) -> Path:
@@ -140,8 +142,8 @@ class Run(TrainingRun):
             self._save_at_signal()
             self._close_trainer()
             raise RunStopped(
-                f"stopped after {self.trainer.decisions:,} decisions; go on with: german-whist "
-                f"train --resume {self.folder}",
+                f"stopped after {self.trainer.decisions:,} decisions; go on with: "
+                f"{resume_command(self.folder, self.settings)}",
                 128 + (self._signals.received or signal.SIGINT),
             ) from None
         except (CallbackFailed, AgentFault):
@@ -385,14 +387,24 @@ def start(
     check_eval_opponents(settings)
     with clock.work():
         finite_policy(trainer)
-    state = RunState(trainer={}, commands=[command or command_of(settings)])
+    state = RunState(
+        trainer={},
+        commands=[command or command_of(settings)],
+        network_sha256=_source_of_network(trainer, settings),
+    )
     notes = [*settings.notes]
     if settings.init:
         with clock.work():
             network = trainer.network_card()
         weights, state.init, note = load_warm_start(settings, network)
-        with clock.work():
-            trainer.load_weights(weights)
+        try:
+            with clock.work():
+                trainer.load_weights(weights)
+        except RuntimeError as error:
+            raise SettingsError(
+                f"init: the weights of {settings.init} do not fit {network.module or 'the network'}"
+                f" as its source is now: {error}"
+            ) from error
         notes.append(note)
     lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
     write_file(lock.folder / SETTINGS, settings.as_yaml())
@@ -428,7 +440,11 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     costs = state.processor_seconds, state.env_steps
     trainer, clock = _make_trainer(settings, *costs, parallel="ranks" in state.trainer)
     run_callbacks = _callbacks(trainer, settings, callbacks)
-    run = Run(lock, settings, trainer, state, run_callbacks, clock=clock)
+    note, source = "", _source_of_network(trainer, settings)
+    if state.network_sha256 not in ("", source):
+        note = "the source of the network has changed since the run was begun: it goes on as it is"
+    state.network_sha256 = source
+    run = Run(lock, settings, trainer, state, run_callbacks, clock=clock, note=note)
     try:
         with clock.work():
             trainer.restore(arrays, state.trainer)
@@ -450,6 +466,11 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
         state.finished = False
         run.save()
     return run
+
+
+def _source_of_network(trainer: Trainer, settings: Settings) -> str:
+    """SHA-256 of the source of a network of the user's own; empty for the built-in one."""
+    return trainer.network_card().source_sha256 if getattr(settings, "network", "") else ""
 
 
 def _make_trainer(

@@ -65,6 +65,8 @@ class RunState(Struct, forbid_unknown_fields=True):
     """Results of all evaluations."""
     commands: list[str] = []
     """Commands that have trained the policy."""
+    network_sha256: str = ""
+    """Of the source of a network of the user's own."""
     init: Origin | None = None
     """Checkpoint from whose weights the run began."""
     evaluation_due: bool = False

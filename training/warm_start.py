@@ -46,13 +46,29 @@ def load_warm_start(
         note += f", which plays {', '.join(rules.name for rules in checkpoint.rules)}"
     if unused := len(np.setdiff1d(card.network.places, network.places)):
         note += f"; the weights of {unused} inputs that this network lacks are not used"
-    if no_critic:
-        note += f"; the critic begins anew: {no_critic}"
     actions = max(rules.actions for rules in rule_sets)
     if network.kind == "module":
-        return dict(weights), origin, note
+        critic = _critic_of_module(network, rule_sets[0], actions) if no_critic else []
+        if no_critic and not critic:
+            note += (
+                f"; the weights of the critic, too, although {no_critic}: {network.module} has no "
+                "critic_parameters(), which would tell them apart"
+            )
+        elif no_critic:
+            note += f"; the critic begins anew: {no_critic}"
+        kept = {name: array for name, array in weights.items() if name not in critic}
+        return kept, origin, note
+    if no_critic:
+        note += f"; the critic begins anew: {no_critic}"
     fitted = _match_weights(weights, card.network, network, rule_sets[0], actions)
     return fitted, origin, note
+
+
+def _critic_of_module(network: NetworkCard, rules: Rules, actions: int) -> list[str]:
+    """Names of the weights of a custom network's critic; none if the class does not tell them."""
+    from ..agents.networks.custom_network import network_of_card
+
+    return [*network_of_card(network, rules, actions).critic_weights()]
 
 
 def _match_weights(

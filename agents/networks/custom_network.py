@@ -27,7 +27,7 @@ from ...engine.batch.config import options_from
 from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.observation.history import HISTORY_COLUMNS, history_rows
 from ...engine.options import NetworkObservation
-from ...engine.rules import Rules
+from ...engine.rules import Match, Rules
 from ..base import CannotPlay
 from ..checkpoints import Checkpoint, CheckpointError
 from ..checkpoints.schema import HIDDEN_CARDS_SIZE, NetworkCard
@@ -106,6 +106,11 @@ class CustomNetwork(nn.Module):
                 ) from error
         self._check_parts()
         self.eval()
+        for part in self.modules():
+            if isinstance(part, nn.RNNBase):
+                # cuDNN refuses their gradients in evaluation mode, in which only dropout differs.
+                part.dropout = 0.0
+                part.train()
 
     def _check_parts(self) -> None:
         """Refuse parts that no checkpoint could hold, or that no optimizer could train."""
@@ -122,6 +127,11 @@ class CustomNetwork(nn.Module):
                 raise ValueError(
                     f"{self.name} has {name} as {value.dtype}: keep weights in float32; "
                     "precision=mixed multiplies in bfloat16"
+                )
+            if not value.isfinite().all():
+                raise ValueError(
+                    f"{self.name} has {name} with NaN or infinity, which no checkpoint holds: "
+                    "register such a buffer with persistent=False, or make it in forward"
                 )
         known = {id(param) for param in params.values()}
         if not all(id(param) in known for param in self.critic_parameters()):
@@ -159,6 +169,13 @@ class CustomNetwork(nn.Module):
         listed = getattr(self.module, "critic_parameters", None)
         return [] if listed is None else [*listed()]
 
+    def critic_weights(self) -> dict[str, Array]:
+        """Those of `critic_parameters`, under their names in `weights`."""
+        of_critic = {id(param) for param in self.critic_parameters()}
+        names = [name for name, p in self.module.named_parameters() if id(p) in of_critic]
+        weights = self.weights() if names else {}
+        return {name: weights[name] for name in names}
+
     def weights(self) -> dict[str, Array]:
         """Parameters and buffers, as checkpoints hold them."""
         return {
@@ -168,6 +185,12 @@ class CustomNetwork(nn.Module):
 
     def load_weights(self, weights: Mapping[str, Array]) -> None:
         self.module.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+
+
+def match_of(checkpoint: Checkpoint) -> Match | None:
+    """The match that a policy was trained in; None if it learned single hands."""
+    card, rules = checkpoint.card, checkpoint.rules[0]
+    return options_from(rules, reward=card.reward, horizon=card.horizon).match
 
 
 def network_of_card(
@@ -215,13 +238,13 @@ def load_network(checkpoint: Checkpoint) -> CustomNetwork:
 class ModulePolicy:
     """Policy, and critic where there is one, of a checkpoint with a custom network."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: Checkpoint, match: Match | None = None) -> None:
+        """`match` is the one that is played, whose score only a training with it has seen."""
         self.card, self.network = checkpoint.card, load_network(checkpoint)
         self.trumps_first = self.card.suit_order == "trump-first"
         (self._rules,) = checkpoint.rules
-        self._match = options_from(
-            self._rules, reward=self.card.reward, horizon=self.card.horizon
-        ).match
+        trained = match_of(checkpoint)
+        self._match = trained and (match or trained)
 
     def probabilities(self, rules_array: Array, views: Array) -> Array:
         """`(n, actions)`: the probability of each real action."""

@@ -303,7 +303,7 @@ def _draw_all(probabilities: np.ndarray, rng: np.ndarray, actions: np.ndarray) -
         actions[index] = sample_index(probabilities[index], random_fraction(rng[index : index + 1]))
 
 
-def _policy_of(checkpoint: Checkpoint) -> AnyPolicy:
+def _policy_of(checkpoint: Checkpoint, match: Match | None) -> AnyPolicy:
     """What answers in views: compiled layers, a table, or a torch module of one's own."""
     kind = checkpoint.card.network.kind
     if kind == "table":
@@ -314,7 +314,7 @@ def _policy_of(checkpoint: Checkpoint) -> AnyPolicy:
         except ImportError as error:
             purpose = f"{checkpoint.path}, a custom network,"
             raise CannotPlay(not_installed(purpose, error.name, "train")) from None
-        return ModulePolicy(checkpoint)
+        return ModulePolicy(checkpoint, match)
     return policy_net(checkpoint)
 
 
@@ -413,7 +413,7 @@ class NetworkAgent(Agent):
         self.sample = options.sample or (table and not options.greedy)
         exact = options.exact(trained_on_endgame(checkpoint.card.horizon, self.rules))
         self.greedy = not self.sample
-        self.policy = _policy_of(checkpoint)
+        self.policy = _policy_of(checkpoint, self.match)
         self._critic = (
             None if why_no_value(self.card) else ViewCritic(checkpoint, self.rules, self.policy)
         )

@@ -840,6 +840,11 @@ def test_network_is_trained_by_the_algorithm_that_is_named(tmp_path: Path) -> No
             "trainer": trainer,
             "network": net,
         }
+    # The sizes of the built-in networks are not those of this one.
+    shared = {"algorithms": algorithms, "settings": {"hidden_sizes": [16]}}
+    path = written(tmp_path / "own.yaml", **shared)
+    (job, *_) = load_benchmark(path, [net]).jobs(tmp_path)
+    assert (job.settings["network"], job.settings["hidden_sizes"]) == (net, [256, 256])
     path = written(tmp_path / "own.yaml", algorithms=algorithms, network_algorithm="mdm")
     assert load_benchmark(path).algorithms  # one of a preset matters where there is a network
     with pytest.raises(SettingsError, match=r"is 'mdm', which is not .*'mmd'"):

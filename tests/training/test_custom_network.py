@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 from german_whist import Game, load_agent, load_rules, resume, train  # noqa: E402
 from german_whist.agents.base import CannotPlay  # noqa: E402
 from german_whist.agents.checkpoints import CheckpointError, read_checkpoint  # noqa: E402
-from german_whist.agents.networks.custom_network import ModulePolicy  # noqa: E402
+from german_whist.agents.networks.custom_network import CustomNetwork, ModulePolicy  # noqa: E402
 from german_whist.cli import main  # noqa: E402
 from german_whist.common import plugins  # noqa: E402
 from german_whist.common.executors.cluster import write_files  # noqa: E402
@@ -30,6 +30,7 @@ from german_whist.evaluation.exploitability.exact import (  # noqa: E402
 )
 from german_whist.evaluation.packing import pack  # noqa: E402
 from german_whist.training.experiments import jobs  # noqa: E402
+from german_whist.training.export.export import export_folder, export_onnx  # noqa: E402
 from german_whist.training.folder import STATE  # noqa: E402
 from german_whist.training.presets import settings_from  # noqa: E402
 from german_whist.training.run_state import load_state  # noqa: E402
@@ -108,7 +109,6 @@ def test_custom_network_plays_as_it_was_trained_and_as_its_graph(
     """The probabilities of the agent, of the torch module, and of the ONNX graph are the same."""
     pytest.importorskip("onnxruntime")
     from german_whist import load_policy
-    from german_whist.training.export.export import export_onnx
 
     settings = settings_of("ppo", observation, tmp_path, rules="2x5-h3", critic=critic)
     run = train(settings, folder=tmp_path / "run", quiet=True, decisions=300)
@@ -587,3 +587,181 @@ def test_custom_network_plays_with_one_thread_of_torch(
     agent.value(views[:1])
     assert torch.get_num_threads() == 3
     assert threads == [1, 1]
+
+
+TWO_HEADS = """
+import torch
+from torch import nn
+
+class WithoutList(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.policy = nn.Linear(n_inputs, n_actions)
+        self.value = nn.Linear(n_inputs, 1)
+
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations), self.value(observations)
+
+class WithList(WithoutList):
+    def critic_parameters(self):
+        return self.value.parameters()
+
+class Even(WithoutList):
+    def forward(self, observations, hidden_cards=None):
+        logits, value = super().forward(observations, hidden_cards)
+        return 0 * logits, value
+
+class Causal(WithoutList):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.register_buffer("mask", torch.full((2, 2), float("-inf")))
+
+class Rigid(WithoutList):
+    def forward(self, observations, hidden_cards=None):
+        rows = observations.reshape(len(observations), 1, -1).flatten(1)
+        return super().forward(rows, hidden_cards)
+"""
+
+
+def of_two_heads(name: str, tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    (tmp_path / "heads.py").write_text(TWO_HEADS, "utf-8")
+    network = f"{tmp_path}/heads.py:{name}"
+    return settings_of("ppo", "vector", tmp_path, network=network, network_options={}, **changes)
+
+
+@pytest.mark.parametrize("name", ["WithList", "WithoutList"])
+def test_critic_of_another_reward_begins_anew_where_the_class_tells_it(
+    name: str, tmp_path: Path, capsys: Any
+) -> None:
+    settings = of_two_heads(name, tmp_path)
+    first = train(settings, folder=tmp_path / "first", quiet=True, decisions=200)
+    still = {"learning_rate": 1e-9, "learning_rate_end": 1e-9, "decisions": 32}
+    fresh = train({**settings, **still}, folder=tmp_path / "fresh", quiet=True, reward="win")
+    then = train(
+        {**settings, **still}, folder=tmp_path / "then", reward="win", init=str(first.folder)
+    )
+    told = capsys.readouterr().out
+    weights, begun, new = (
+        read_checkpoint(each.checkpoint).weights for each in (first, then, fresh)
+    )
+    for part in ("weight", "bias"):
+        assert np.allclose(begun[f"policy.{part}"], weights[f"policy.{part}"], atol=1e-6)
+        other = new if name == "WithList" else weights
+        assert np.allclose(begun[f"value.{part}"], other[f"value.{part}"], atol=1e-6)
+    assert not np.allclose(new["value.weight"], weights["value.weight"], atol=1e-6)
+    assert ("the critic begins anew: there it was paid 'points'" in told) == (name == "WithList")
+    assert ("has no critic_parameters(), which" in told) == (name == "WithoutList")
+
+
+def test_buffer_with_infinity_is_refused_before_the_run(tmp_path: Path, capsys: Any) -> None:
+    settings = of_two_heads("Causal", tmp_path)
+    words = [f"{name}={value}" for name, value in settings.items() if value not in ({}, [])]
+    assert main(["train", *words, "--run", str(tmp_path / "run")]) == 2
+    assert (
+        "has mask with NaN or infinity, which no checkpoint holds: reg" in capsys.readouterr().err
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_start_from_weights_of_a_changed_source_is_refused(tmp_path: Path) -> None:
+    settings = settings_of("ppo", "vector", tmp_path)
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    source = Path(settings["network"].rpartition(":")[0])
+    text = source.read_text("utf-8")
+    source.write_text(text.replace("2 * width", "3 * width"), "utf-8")
+    plugins._loaded_file.cache_clear()
+    with pytest.raises(SettingsError, match=r"init: the weights of .* as its source is now: "):
+        train(settings, folder=tmp_path / "then", quiet=True, init=str(run.folder))
+    assert not (tmp_path / "then").exists()
+
+
+@pytest.mark.filterwarnings("ignore:.*has changed since the training:UserWarning")
+def test_changed_source_is_told_where_a_run_goes_on(tmp_path: Path, capsys: Any) -> None:
+    settings = of_two_heads("WithList", tmp_path)
+    folder = train(settings, folder=tmp_path / "run", quiet=True, decisions=100).folder
+    resume(folder, decisions=200)
+    changed = "the source of the network has changed since the run was begun"
+    assert changed not in capsys.readouterr().out
+    (tmp_path / "heads.py").write_text(TWO_HEADS + "\n# a remark\n", "utf-8")
+    plugins._loaded_file.cache_clear()
+    resume(folder, decisions=300)
+    assert changed in capsys.readouterr().out
+
+
+def test_score_of_a_match_is_read_as_it_was_trained(tmp_path: Path) -> None:
+    from german_whist import load_policy, network_inputs
+
+    settings = of_two_heads("WithList", tmp_path, rules="classic", horizon="match")
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    view = Game("classic", seed=3).view()
+    policy = load_policy(run.checkpoint)
+    found: dict[int | None, Any] = {}
+    for match in (None, 10, 25):
+        agent: Any = load_agent(f"{run.checkpoint},sample", "classic", match=match)
+        seen = network_inputs(view, "classic", suit_order="trump-first", match=match or 25)
+        logits = policy.module(torch.from_numpy(seen.observations), torch.from_numpy(seen.masks))[0]
+        expected = logits.softmax(1).detach().numpy()[0]
+        found[match] = agent.probabilities(view.array)[0]
+        assert np.sort(found[match])[-13:] == pytest.approx(np.sort(expected)[-13:], abs=1e-6)
+    assert np.array_equal(found[None], found[25])
+    assert not np.allclose(found[10], found[25], atol=1e-6)
+    seen = network_inputs(view, "classic", suit_order="trump-first", match=25)
+    assert np.array_equal(policy.observe(view).observations, seen.observations)
+
+
+def test_exploitability_of_a_greedy_network_with_equal_logits_is_exact(tmp_path: Path) -> None:
+    deck = {"name": "2x3-h2", "suits": 2, "ranks": 3, "hand": 2}
+    settings = of_two_heads("Even", tmp_path, rules=deck)
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    rules = load_rules(deck)
+    agent = load_agent(f"{run.checkpoint},greedy", rules)
+    fast, full = measure_exploitability(agent, rules), exploitability_on_full_tree(agent, rules)
+    assert fast.exploitability == pytest.approx(full.exploitability, abs=1e-7)
+
+
+def test_graph_of_one_number_of_rows_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    run = train(of_two_heads("Rigid", tmp_path), folder=tmp_path / "run", quiet=True, decisions=100)
+    with pytest.raises(ValueError, match="holds for 256 rows alone: in forward, let no shape"):
+        export_onnx(run.checkpoint, tmp_path / "graph.onnx")
+
+
+def test_commands_that_are_told_trust_the_class(tmp_path: Path, capsys: Any) -> None:
+    settings = of_two_heads("WithList", tmp_path)
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    resume(run.folder)
+    trust = f"--trust {settings['network']}"
+    assert f"train --resume {run.folder} {trust} decisions=" in capsys.readouterr().out
+    card = export_folder(run.checkpoint, tmp_path / "export").read_text("utf-8")
+    assert f"--against threshold {trust}" in card
+    assert f"The network is the class `{settings['network']}`, whose source is not in this" in card
+
+
+def test_recurrent_layers_keep_their_gradients_on_a_gpu(tmp_path: Path) -> None:
+    """cuDNN has them in training mode alone, which without dropout computes the same."""
+    file, name, _ = CLASSES["history"]
+    network = CustomNetwork(
+        f"{file}:{name}", {"width": 8}, n_inputs=4, n_actions=5, n_hidden_inputs=0, rows=4
+    )
+    layers = [part for part in network.modules() if isinstance(part, torch.nn.RNNBase)]
+    assert [(layer.training, layer.dropout) for layer in layers] == [(True, 0.0)]
+    assert not network.training
+
+
+def test_parts_of_a_module_keep_their_modes_where_it_is_measured() -> None:
+    from german_whist import exploitability
+
+    class Frozen(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = torch.nn.Sequential(torch.nn.LazyLinear(4), torch.nn.Dropout(0.5))
+            self.head = torch.nn.Linear(4, 52)
+
+        def forward(self, observations: Any, masks: Any) -> Any:
+            return self.head(self.body(observations))
+
+    module = Frozen()
+    module.body.eval()
+    exploitability(module, "2x4-h2")
+    assert (module.training, module.head.training) == (True, True)
+    assert not any(part.training for part in module.body.modules())

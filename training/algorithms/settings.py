@@ -18,6 +18,7 @@ from ...common.settings import (
     PositiveInt,
     SettingsError,
     doc,
+    format_overrides,
 )
 from ...engine.batch.config import Options
 from ...envs.self_play import warm_up_self_play
@@ -453,9 +454,10 @@ def _check_network(settings: PPOSettings | NFSPSettings) -> None:
             f"network_options is {settings.network_options!r}: a checkpoint keeps them as JSON, so "
             "give texts, finite numbers, lists, and mappings with texts as keys"
         )
-    if settings.network and settings.hidden_sizes != type(settings)().hidden_sizes:
+    if settings.network and settings.hidden_sizes != (default := type(settings)().hidden_sizes):
         raise SettingsError(
-            f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: give the sizes "
+            f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: give "
+            f"{' '.join(format_overrides({'hidden_sizes': default}))}, the default, and the sizes "
             f"of {settings.network} as network_options"
         )
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -434,6 +434,10 @@ def _algorithm_of(source: str, benchmark: Benchmark) -> JsonObject:
     # It has the benchmark's budget, as an outside trainer has.
     left_out = ("hidden_sizes", *_OF_ALGORITHMS)
     kept = {key: value for key, value in benchmark.algorithms[name].items() if key not in left_out}
+    if "hidden_sizes" in benchmark.settings:
+        # Those are of the built-in networks.
+        default: Any = settings_from({"trainer": trainers[name]})
+        kept["hidden_sizes"] = list(default.hidden_sizes)
     return {**kept, "trainer": trainers[name], "network": source}
 
 

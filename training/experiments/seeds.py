@@ -17,7 +17,7 @@ from ...common.signals import RunStopped
 from ..algorithms.registry import trainer_kind
 from ..api import SettingsSource, resolve_settings
 from ..callbacks.report_files import REPORT
-from ..folder import FolderLock, lock_new_folder, lock_numbered_folder
+from ..folder import FolderLock, lock_new_folder, lock_numbered_folder, resume_command
 from ..presets import load_settings
 from .compare import Comparison, compare
 from .foreign_code import check_foreign_code
@@ -96,7 +96,8 @@ def _train_all(folder: Path, words: Sequence[str], log: Log, on: str) -> Compari
     seeds = sorted(int(ending) for ending in endings if ending.isdecimal())
     if not seeds:
         raise SettingsError(f"{folder} has no runs to go on with, as {_SEED}1: begin another")
-    settings = load_settings(folder / _SETTINGS, words).as_mapping()
+    shared = load_settings(folder / _SETTINGS, words)
+    settings = shared.as_mapping()
     jobs = [
         Job(
             name=f"seed {seed}",
@@ -111,7 +112,7 @@ def _train_all(folder: Path, words: Sequence[str], log: Log, on: str) -> Compari
         unfinished = [job.name for job in jobs if codes[job.name]]
         raise SeedsStopped(
             f"{', '.join(unfinished)} did not come to an end; go on "
-            f"with: german-whist train --resume {folder}",
+            f"with: {resume_command(folder, shared)}",
             max(codes.values()),
         )
     comparison = compare([folder])

@@ -9,6 +9,7 @@ wants it.
 from __future__ import annotations
 
 import json
+import shlex
 import warnings
 from importlib.util import find_spec
 from io import BytesIO
@@ -30,7 +31,7 @@ from ...agents.checkpoints import (
 )
 from ...agents.checkpoints.bundled import network_for
 from ...common.files import check_writable, write_file
-from ...common.markup import markdown_block, markdown_table, markdown_text
+from ...common.markup import markdown_block, markdown_code, markdown_table, markdown_text
 from ...common.plugins import error_location, error_text
 from ...common.suggestions import not_installed
 from ...engine.observation.history import HISTORY_COLUMNS, history_rows
@@ -122,7 +123,17 @@ def onnx_model(checkpoint: Checkpoint) -> tuple[ModelProto, float]:
     model = onnx.load_from_string(file.getvalue())
     model.producer_name = "german-whist"
     onnx.helper.set_model_props(model, metadata_of(checkpoint))
-    return model, _max_difference(model, policy, inputs)
+    difference = _max_difference(model, policy, inputs)
+    try:
+        # The trace may have kept the number of rows that it was made with.
+        few = _max_difference(model, policy, _random_inputs(checkpoint, rows=3))
+    except Exception as error:
+        raise ValueError(
+            f"{checkpoint.path}: the graph of its network, {checkpoint.card.network.module}, holds "
+            f"for {len(inputs['action_mask'])} rows alone: in forward, let no shape depend on the "
+            f"number of rows, as by len(observations) or int() ({error_text(error)})"
+        ) from error
+    return model, max(difference, few)
 
 
 def _observation_shape(checkpoint: Checkpoint) -> tuple[int, ...]:
@@ -251,7 +262,15 @@ def model_card(checkpoint: Checkpoint, name: str) -> str:
     ]
     results = markdown_table(["agent", "hands won, in %", "hands"], rows) if rows else "None."
     commands = markdown_block("\n".join(card.commands))
-    use = markdown_block(f"german-whist evaluate {name} --against threshold")
+    module = card.network.module
+    trust = ["--trust", module] if module else []
+    words = ["german-whist", "evaluate", name, "--against", "threshold", *trust]
+    use = markdown_block(shlex.join(words))
+    if module:
+        use += (
+            f"\n\nThe network is the class {markdown_code(module)}, whose source is not in this "
+            "folder: it has to be where this name says, and loading the policy runs it."
+        )
     settings = yaml.safe_dump(card.settings, sort_keys=False, allow_unicode=True)
     listed = yaml.safe_dump(msgspec.to_builtins(card.rules), sort_keys=False, allow_unicode=True)
     return f"""---

@@ -179,9 +179,9 @@ def weights_of(network: nn.Module) -> Arrays:
 
 @torch.no_grad()
 def load_weights(network: ActorCritic | CustomNetwork, weights: Mapping[str, Array]) -> None:
-    """Copy the weights of a checkpoint; parameters that it does not have stay as they are."""
+    """Copy the weights of a checkpoint; a critic that it does not have stays as it is."""
     if isinstance(network, CustomNetwork):
-        network.load_weights(weights)
+        network.load_weights({**network.critic_weights(), **weights})
         return
     for name, param in _parameters(network):
         if name in weights:
