@@ -239,14 +239,25 @@ def _find(text: str) -> _Found:
     name = text.partition(":")[0]
     if entry is not None:
         factory, usage = _load(entry), entry.usage
-    elif not name.endswith(".py") and (match_object := _MODULE_AND_OBJECT.fullmatch(text)):
-        module, target, parameter_text = match_object.groups(default="")
-        check_trusted(f"{module}:{target}")
-        source = f"{module}:{target}"
+    elif source := _code_in(text):
+        parameter_text = text[len(source) + 1 :]
+        check_trusted(source)
         factory, usage = _load(Entry(text, source, "", text)), None
     else:
         raise ValueError(unknown_agent(text, name, list(agent_names())))
     return _Found(title, text, factory, _split(parameter_text), usage)
+
+
+def named_code(text: str) -> str:
+    """The `module:object` that an agent's name stands for; empty if it is registered, or a file."""
+    return _code_in(parse_agent_name(text)[1])
+
+
+def _code_in(text: str) -> str:
+    found = _MODULE_AND_OBJECT.fullmatch(text)
+    if found is None or _registered(text)[0] is not None or text.partition(":")[0].endswith(".py"):
+        return ""
+    return f"{found[1]}:{found[2]}"
 
 
 def _registered(text: str) -> tuple[Entry | None, str]:

@@ -56,7 +56,7 @@ def _key(result: Result) -> Key:
 
 def _common(result: Result) -> tuple[object, ...]:
     """What all seeds of an algorithm have in common."""
-    return result.budget, result.settings, result.evaluation
+    return result.budget, result.settings, result.evaluation, result.code
 
 
 def progress_of(folder: Path, result: Result) -> list[dict[str, str]]:
@@ -107,9 +107,15 @@ def publish(
                     f"{other.name}: bring it there, or give the algorithm another name"
                 )
             results.append(result)
-            progress[_key(result)] = progress_of(folder, result)
+            rows = progress_of(folder, result)
+            # The folder of a run may have been deleted since it was published.
+            if rows or result not in published:
+                progress[_key(result)] = rows
     together = merged(published, results)
+    unite([(target.name, together)])
     gone = {_key(result) for result in published} - {_key(result) for result in together}
+    for rules, algorithm, seed in sorted(gone):
+        print(f"removed, since its settings are others: {algorithm} on {rules}, seed {seed}")
     write_file(target, b"".join(msgspec.json.encode(result) + b"\n" for result in together))
     rows = [
         row

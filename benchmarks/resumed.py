@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from german_whist.common.files import write_file
-from german_whist.common.signals import RunStopped
+from german_whist.common.signals import FIRST_SIGNAL, RunStopped
 from german_whist.evaluation import Result
 
-OPTIONS = "options.json"
+OPTIONS, RESULTS = "options.json", "results.jsonl"
+_GO_ON = "interrupted: the same command goes on"
 
 
 def keep_options(folder: Path, options: argparse.Namespace, *may_change: str) -> None:
@@ -22,6 +23,10 @@ def keep_options(folder: Path, options: argparse.Namespace, *may_change: str) ->
         name: value for name, value in vars(options).items() if name not in ("folder", *may_change)
     }
     path = folder / OPTIONS
+    if (folder / RESULTS).exists() and not path.exists():
+        raise SystemExit(
+            f"{folder} has results of which no {OPTIONS} tells the options: name another --folder"
+        )
     kept: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else current
     for name, value in current.items():
         if kept.get(name) != value:
@@ -34,16 +39,19 @@ def keep_options(folder: Path, options: argparse.Namespace, *may_change: str) ->
 
 
 def checked(played: Result) -> Result:
-    """A result whose hands were all played; raises if a signal ended it."""
+    """A result whose hands were all played; raises if something ended it before."""
     if not played.complete:
-        raise RunStopped("the evaluation was interrupted")
+        status = FIRST_SIGNAL + played.signal if played.signal else 1
+        raise RunStopped("not all hands of an evaluation were played", status)
     return played
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Say how to go on where a signal ends a training or an evaluation."""
+    """Say what ended a training or an evaluation, and how to go on after a signal."""
     try:
         yield
-    except (KeyboardInterrupt, RunStopped):
-        raise SystemExit("interrupted: the same command goes on") from None
+    except KeyboardInterrupt:
+        raise SystemExit(_GO_ON) from None
+    except RunStopped as stopped:
+        raise SystemExit(_GO_ON if stopped.status >= FIRST_SIGNAL else str(stopped)) from None

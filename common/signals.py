@@ -19,6 +19,8 @@ END_SIGNALS = tuple(
 )
 """Signals that ask a process to end; a terminal that is closed sends SIGHUP."""
 
+FIRST_SIGNAL = 128
+"""Exit statuses from here on are those of signals, by their numbers."""
 UNSTABLE = 3
 """Exit status of a run whose losses or weights became infinite or NaN."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,9 +12,16 @@ import msgspec
 import pytest
 
 from benchmarks.measure import Row, machine, table
-from benchmarks.publish import ITERATIONS, RANKED, publish, read_iterations, write_iterations
+from benchmarks.publish import (
+    ITERATIONS,
+    OTHERS,
+    RANKED,
+    publish,
+    read_iterations,
+    write_iterations,
+)
 from benchmarks.resumed import checked, interruptible, keep_options
-from german_whist.common.signals import RunStopped
+from german_whist.common.signals import UNSTABLE, RunStopped
 from german_whist.training.experiments.benchmark import RESULTS, load_results
 from german_whist.training.experiments.benchmark_report import Point, Result
 
@@ -99,14 +107,25 @@ def test_seeds_of_former_settings_leave_the_published_results(tmp_path: Path) ->
     assert load_results(target) == [changed, mmd]
     left = [(row["algorithm"], row["decisions"]) for row in read_iterations(iterations)]
     assert left == [("mmd", "10"), ("ppo", "20")]
+    # A run whose folder is gone keeps its rows, and another code is another algorithm.
+    shutil.rmtree(folder / "2x4-h2")
+    assert publish([folder], target, other, iterations) == []
+    assert [row["algorithm"] for row in read_iterations(iterations)] == ["mmd", "ppo"]
+    coded = msgspec.structs.replace(changed, seed=2, code="abc")
+    last = write_benchmark(tmp_path / "last", [coded], "decisions\n30\n")
+    publish([last], target, other, iterations)
+    assert load_results(target) == [mmd, coded]
 
 
 def test_iterations_are_of_published_runs(tmp_path: Path) -> None:
     rows = [*read_iterations(ITERATIONS)]
+    everything = [*load_results(RANKED), *load_results(OTHERS)]
     copy = tmp_path / "copy.csv.xz"
     write_iterations(copy, rows[::1000])
     assert [*read_iterations(copy)] == rows[::1000]
     runs = {(row["rules"], row["algorithm"], row["seed"]) for row in rows}
+    every = {(run.rules, run.algorithm, str(run.seed)) for run in everything}
+    assert runs <= every
     learned = [
         run for run in load_results(RANKED) if run.algorithm in {"ppo", "ppo-tuned", "mmd-tuned"}
     ]
@@ -118,6 +137,10 @@ def test_comparison_goes_on_with_its_own_options_alone(tmp_path: Path) -> None:
     for seeds in (1, 5):
         options.seeds = seeds
         keep_options(tmp_path, options, "seeds")
+    (tmp_path / "earlier").mkdir()
+    (tmp_path / "earlier" / "results.jsonl").touch()
+    with pytest.raises(SystemExit, match=r"has results of which no options\.json tells"):
+        keep_options(tmp_path / "earlier", options)
     options.seconds = 600.0
     with pytest.raises(
         SystemExit, match=r"begun with --seconds 60\.0, and now it is 600\.0: name an"
@@ -127,7 +150,7 @@ def test_comparison_goes_on_with_its_own_options_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_part_of_an_evaluation_is_no_result(complete: bool) -> None:
-    played: Any = SimpleNamespace(complete=complete)
+    played: Any = SimpleNamespace(complete=complete, signal=2)
     if complete:
         assert checked(played) is played
     else:
@@ -135,3 +158,5 @@ def test_part_of_an_evaluation_is_no_result(complete: bool) -> None:
             checked(played)
     with pytest.raises(SystemExit, match="the same command goes on"), interruptible():
         raise RunStopped("interrupted", 130)
+    with pytest.raises(SystemExit, match="a weight became NaN"), interruptible():
+        raise RunStopped("a weight became NaN", UNSTABLE)

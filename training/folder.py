@@ -23,6 +23,7 @@ from ..agents.checkpoints import (
     replace_card,
 )
 from ..agents.checkpoints.schema import Measurement
+from ..agents.registry import named_code
 from ..common.files import CannotWrite, is_partial, read_yaml_mapping, remove_partial_files
 from ..common.typing import Array
 from .presets import settings_from
@@ -180,9 +181,12 @@ def resume_command(folder: Path, settings: Settings) -> str:
 
 
 def trust_words(settings: Settings) -> list[str]:
-    """`--trust NAME` for the trainer, the network and the callbacks that are not the package's."""
-    names = (settings.trainer, getattr(settings, "network", ""), *settings.callbacks)
-    return [word for name in names if ":" in name for word in ("--trust", name)]
+    """`--trust NAME` for what the settings name and the package does not have."""
+    agents = [*settings.eval_opponents, *(settings.final_eval_opponents or ())]
+    agents += getattr(settings, "opponents", ())
+    names = [settings.trainer, getattr(settings, "network", ""), *settings.callbacks]
+    names = [name for name in names if ":" in name] + [*filter(None, map(named_code, agents))]
+    return [word for name in dict.fromkeys(names) for word in ("--trust", name)]
 
 
 def recovery_hint(folder: Path, settings: Settings, decisions: int) -> str:

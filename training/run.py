@@ -400,11 +400,8 @@ def start(
         try:
             with clock.work():
                 trainer.load_weights(weights)
-        except RuntimeError as error:
-            raise SettingsError(
-                f"init: the weights of {settings.init} do not fit {network.module or 'the network'}"
-                f" as its source is now: {error}"
-            ) from error
+        except CheckpointError as error:
+            raise SettingsError(f"init: {settings.init}: {error}") from error
         notes.append(note)
     lock = lock_numbered_folder(folder) if numbered else lock_new_folder(folder)
     write_file(lock.folder / SETTINGS, settings.as_yaml())

@@ -110,7 +110,7 @@ class CustomNetwork(nn.Module):
             if isinstance(part, nn.RNNBase):
                 # cuDNN refuses their gradients in evaluation mode, in which only dropout differs.
                 part.dropout = 0.0
-                part.train()
+                part.training = True
 
     def _check_parts(self) -> None:
         """Refuse parts that no checkpoint could hold, or that no optimizer could train."""
@@ -172,7 +172,8 @@ class CustomNetwork(nn.Module):
     def critic_weights(self) -> dict[str, Array]:
         """Those of `critic_parameters`, under their names in `weights`."""
         of_critic = {id(param) for param in self.critic_parameters()}
-        names = [name for name, p in self.module.named_parameters() if id(p) in of_critic]
+        params = self.module.named_parameters(remove_duplicate=False)
+        names = [name for name, param in params if id(param) in of_critic]
         weights = self.weights() if names else {}
         return {name: weights[name] for name in names}
 
@@ -184,7 +185,16 @@ class CustomNetwork(nn.Module):
         }
 
     def load_weights(self, weights: Mapping[str, Array]) -> None:
-        self.module.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+        """Load weights by their names; raises `CheckpointError` if they do not fit."""
+        tensors = {name: torch.tensor(array) for name, array in weights.items()}
+        try:
+            self.module.load_state_dict(tensors)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            raise CheckpointError(
+                f"its weights do not fit {self.name} as its source is now: {error}"
+            ) from None
 
 
 def match_of(checkpoint: Checkpoint) -> Match | None:
@@ -228,10 +238,8 @@ def load_network(checkpoint: Checkpoint) -> CustomNetwork:
         )
     try:
         network.load_weights(checkpoint.weights)
-    except RuntimeError as error:
-        raise CheckpointError(
-            f"{path}: its weights do not fit {card.module} as its source is now: {error}"
-        ) from None
+    except CheckpointError as error:
+        raise CheckpointError(f"{path}: {error}") from None
     return network
 
 

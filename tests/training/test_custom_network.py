@@ -31,7 +31,7 @@ from german_whist.evaluation.exploitability.exact import (  # noqa: E402
 from german_whist.evaluation.packing import pack  # noqa: E402
 from german_whist.training.experiments import jobs  # noqa: E402
 from german_whist.training.export.export import export_folder, export_onnx  # noqa: E402
-from german_whist.training.folder import STATE  # noqa: E402
+from german_whist.training.folder import STATE, trust_words  # noqa: E402
 from german_whist.training.presets import settings_from  # noqa: E402
 from german_whist.training.run_state import load_state  # noqa: E402
 
@@ -616,6 +616,28 @@ class Causal(WithoutList):
         super().__init__(*sizes)
         self.register_buffer("mask", torch.full((2, 2), float("-inf")))
 
+class Encoder(nn.GRU):
+    def __init__(self, n_inputs):
+        super().__init__(n_inputs, 8, num_layers=2, dropout=0.5)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return self.drop(super().forward(x[None])[0][0])
+
+class Dropping(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.body = Encoder(n_inputs)
+        self.policy = nn.Linear(8, n_actions)
+
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(self.body(observations)), None
+
+class TwoNames(WithList):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.heads = nn.ModuleDict({"value": self.value})
+
 class Rigid(WithoutList):
     def forward(self, observations, hidden_cards=None):
         rows = observations.reshape(len(observations), 1, -1).flatten(1)
@@ -629,7 +651,7 @@ def of_two_heads(name: str, tmp_path: Path, **changes: Any) -> dict[str, Any]:
     return settings_of("ppo", "vector", tmp_path, network=network, network_options={}, **changes)
 
 
-@pytest.mark.parametrize("name", ["WithList", "WithoutList"])
+@pytest.mark.parametrize("name", ["WithList", "WithoutList", "TwoNames"])
 def test_critic_of_another_reward_begins_anew_where_the_class_tells_it(
     name: str, tmp_path: Path, capsys: Any
 ) -> None:
@@ -646,10 +668,10 @@ def test_critic_of_another_reward_begins_anew_where_the_class_tells_it(
     )
     for part in ("weight", "bias"):
         assert np.allclose(begun[f"policy.{part}"], weights[f"policy.{part}"], atol=1e-6)
-        other = new if name == "WithList" else weights
+        other = weights if name == "WithoutList" else new
         assert np.allclose(begun[f"value.{part}"], other[f"value.{part}"], atol=1e-6)
     assert not np.allclose(new["value.weight"], weights["value.weight"], atol=1e-6)
-    assert ("the critic begins anew: there it was paid 'points'" in told) == (name == "WithList")
+    assert ("the critic begins anew: there it was paid 'points'" in told) == (name != "WithoutList")
     assert ("has no critic_parameters(), which" in told) == (name == "WithoutList")
 
 
@@ -670,7 +692,7 @@ def test_start_from_weights_of_a_changed_source_is_refused(tmp_path: Path) -> No
     text = source.read_text("utf-8")
     source.write_text(text.replace("2 * width", "3 * width"), "utf-8")
     plugins._loaded_file.cache_clear()
-    with pytest.raises(SettingsError, match=r"init: the weights of .* as its source is now: "):
+    with pytest.raises(SettingsError, match=r"init: .*: its weights do not fit .* as its source"):
         train(settings, folder=tmp_path / "then", quiet=True, init=str(run.folder))
     assert not (tmp_path / "then").exists()
 
@@ -732,6 +754,13 @@ def test_commands_that_are_told_trust_the_class(tmp_path: Path, capsys: Any) -> 
     resume(run.folder)
     trust = f"--trust {settings['network']}"
     assert f"train --resume {run.folder} {trust} decisions=" in capsys.readouterr().out
+    agents = ["bots:Bot", "me=bots:Bot:3", "flat-mc:16", str(run.folder)]
+    named = settings_from({**settings, "eval_opponents": agents, "callbacks": ["mine:Told"]})
+    assert trust_words(named) == [
+        word
+        for name in (settings["network"], "mine:Told", "bots:Bot")
+        for word in ("--trust", name)
+    ]
     card = export_folder(run.checkpoint, tmp_path / "export").read_text("utf-8")
     assert f"--against threshold {trust}" in card
     assert f"The network is the class `{settings['network']}`, whose source is not in this" in card
@@ -744,8 +773,15 @@ def test_recurrent_layers_keep_their_gradients_on_a_gpu(tmp_path: Path) -> None:
         f"{file}:{name}", {"width": 8}, n_inputs=4, n_actions=5, n_hidden_inputs=0, rows=4
     )
     layers = [part for part in network.modules() if isinstance(part, torch.nn.RNNBase)]
-    assert [(layer.training, layer.dropout) for layer in layers] == [(True, 0.0)]
+    assert [layer.training for layer in layers] == [True]
     assert not network.training
+    # Neither its own dropout has an effect, nor that of parts within it.
+    (tmp_path / "heads.py").write_text(TWO_HEADS, "utf-8")
+    dropping = CustomNetwork(
+        f"{tmp_path}/heads.py:Dropping", {}, n_inputs=4, n_actions=5, n_hidden_inputs=0
+    )
+    x = torch.ones(3, 4)
+    assert torch.equal(dropping(x)[0], dropping(x)[0])
 
 
 def test_parts_of_a_module_keep_their_modes_where_it_is_measured() -> None:

@@ -6,6 +6,7 @@ import csv
 import os
 import pickle
 import re
+import shutil
 import socket
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -752,13 +753,52 @@ def test_changed_sweep_is_refused_where_it_was_begun(
     assert len(run_sweep(more, folder, log=lambda _: None).study.trials) == 2
 
 
-def test_run_of_a_lost_storage_is_refused(tmp_path: Path) -> None:
+def test_runs_of_a_lost_storage_are_refused_until_they_are_deleted(tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
-    sweep = load_sweep(written(tmp_path, **TABLES, trials=1))
+    sweep = load_sweep(written(tmp_path, **TABLES, trials=2))
     run_sweep(sweep, folder, log=lambda _: None)
     (folder / JOURNAL).unlink()
-    changed = load_sweep(written(tmp_path, **{**TABLES, "space": {"averaging": [1.25]}}, trials=1))
-    with pytest.raises(
-        SettingsError, match=r"trials.0 was begun with averaging .* now it is 1\.25"
-    ):
+    refused = r"trials.0 is the run of a trial that .* does not know: delete .*trials, or name"
+    with pytest.raises(SettingsError, match=refused):
+        run_sweep(sweep, folder, log=lambda _: None)
+    shutil.rmtree(folder / "trials")
+    trials = run_sweep(sweep, folder, log=lambda _: None).study.trials
+    assert [trial.state.name for trial in trials] == ["COMPLETE"] * 2
+
+
+def test_trial_that_was_resumed_with_other_settings_is_refused_until_it_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "sweep"
+    sweep = load_sweep(written(tmp_path, **TABLES, trials=1))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PruningCallback, "on_evaluation", interrupt)
+        with pytest.raises(RunStopped):
+            run_sweep(sweep, folder, log=lambda _: None)
+    run = folder / "trials" / "0"
+    text = (run / "settings.yaml").read_text(encoding="utf-8")
+    assert "decisions: 640\n" in text
+    changed = text.replace("decisions: 640\n", "decisions: 1280\n")
+    (run / "settings.yaml").write_text(changed, encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"0 was begun with decisions 1280, and now .* delete"):
+        run_sweep(sweep, folder, log=lambda _: None)
+    shutil.rmtree(run)
+    (trial,) = run_sweep(sweep, folder, log=lambda _: None).study.trials
+    assert (trial.number, trial.state.name) == (0, "COMPLETE")
+
+
+def test_sweep_of_an_earlier_version_is_told_from_another_by_its_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    sweep = load_sweep(written(tmp_path, **TABLES, trials=1))
+    study = run_sweep(sweep, folder, log=lambda _: None).study
+    study.set_user_attr("sweep", None)
+    longer = {**TABLES, "settings": {**TABLES["settings"], "decisions": 1280}}
+    changed = load_sweep(written(tmp_path, **longer, trials=2))
+    with pytest.raises(SettingsError, match="begun with decisions 640, and now it is 1280: name"):
         run_sweep(changed, folder, log=lambda _: None)
+    assert len(run_sweep(sweep, folder, log=lambda _: None).study.trials) == 1
+    assert study_of(folder).user_attrs["sweep"]["settings"]["decisions"] == 640

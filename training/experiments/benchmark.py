@@ -43,7 +43,7 @@ from ...common.settings import (
     format_value,
     keep_settings,
 )
-from ...common.signals import RunStopped
+from ...common.signals import FIRST_SIGNAL, RunStopped
 from ...common.suggestions import suggest, type_phrase
 from ...common.typing import JsonObject
 from ...engine.rules import Rules, load_rules
@@ -76,8 +76,6 @@ _OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
 """Fields of a benchmark that an algorithm may have of its own."""
 _AGAIN = "and give the same command again"
 _REMEDY = f"delete it {_AGAIN}"
-_LAST_OWN_STATUS = 127
-"""Higher exit statuses are those of signals."""
 
 
 class Benchmark(CheckedSettings, frozen=True, kw_only=True):
@@ -550,7 +548,7 @@ def measure_job(job: BenchmarkJob) -> None:
         points = [*measure_points(job)]
     except RunStopped as stopped:
         # The run wrote why into its log alone; a signal needs no word for each.
-        if stopped.status <= _LAST_OWN_STATUS:
+        if stopped.status < FIRST_SIGNAL:
             print(stopped.__cause__ or stopped)
         raise
     result = Result(

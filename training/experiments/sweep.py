@@ -27,14 +27,14 @@ from ...common.files import file_lock, read_yaml_mapping, write_file
 from ...common.processor_time import processor_seconds
 from ...common.serialization import JsonStruct, csv_text
 from ...common.settings import SettingsError, check_unchanged, format_overrides, format_value
-from ...common.signals import END_SIGNALS, UNSTABLE, RunStopped, is_alive
+from ...common.signals import END_SIGNALS, FIRST_SIGNAL, UNSTABLE, RunStopped, is_alive
 from ...common.typing import JsonObject
 from ...evaluation.statistics import Estimate, mean_of
 from ..algorithms.registry import make_trainer
 from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
-from ..folder import SETTINGS, STATE, begun
+from ..folder import SETTINGS, STATE
 from ..presets import settings_from
 from ..run_state import EvaluationResult, load_state
 from ..settings import Settings
@@ -67,13 +67,11 @@ FINALISTS = "finalists"
 """Folder of their trainings, by trial and seed."""
 _FIRST_FINAL_SEED = 1_000_001
 """Seeds of finalists, over that of the trials; benchmarks have seeds from 1 to 10,000."""
-_WIDENED, _COPIED, _LOCK = "widened", "copied", ".widening.lock"
-"""Attributes of a study, the wider space of the next and whether all trials were copied; a file."""
+_WIDENED, _COPIED, _LOCK, _CLAIMS = "widened", "copied", ".widening.lock", ".claims.lock"
+"""Attributes of a study, the wider space of the next and whether all trials were copied; files."""
 _SWEEP, _PROCESS = "sweep", "process"
 """Attributes of a study and of a trial: what all trials share; host, process and starts."""
-_FIRST_OF_SIGNALS = 128
-"""Exit statuses from here on are those of signals."""
-_ASKED_TO_END = {_FIRST_OF_SIGNALS + number for number in END_SIGNALS}
+_ASKED_TO_END = {FIRST_SIGNAL + number for number in END_SIGNALS}
 _SECONDS_TO_BEGIN = 60
 """After which a trial without a process is of a command that was killed as it drew the trial."""
 _TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
@@ -197,23 +195,47 @@ def _check_sweep(study: Study, sweep: Sweep, base: Settings, folder: Path, stora
     """Refuse a storage whose trials had other settings, and cannot be compared with the next."""
     shared = {"space": to_builtins(sweep.space), "trial_seconds": sweep.trial_seconds}
     kept = study.user_attrs.get(_SWEEP)
+    remedy = f"name another --folder, or delete {folder} and its trials in {storage}"
     if kept is None:
+        # An earlier version kept nothing, but for the runs themselves.
+        for trial in study.get_trials(deepcopy=False):
+            settings = settings_from({**base.as_mapping(), **trial_settings(trial)})
+            _check_run(folder / TRIALS / str(trial.number), settings, remedy)
         study.set_user_attr(_SWEEP, {**shared, "settings": base.as_mapping()})
         return
-    remedy = f"name another --folder, or delete {folder} and its trials in {storage}"
     check_unchanged(folder, kept["settings"], base, remedy)
     for name, value in shared.items():
         if kept[name] != value:
             raise SettingsError(f"{folder} was begun with another {name}: {remedy}")
 
 
-def _check_run(run: Path, settings: Settings) -> None:
-    """Refuse a run of a trial with other settings, as of a storage that was lost."""
-    if begun(run):
-        stored = read_yaml_mapping(run / SETTINGS)
-        # A sweep with workers divides the threads among them.
-        expected = settings_from({**settings.as_mapping(), "threads": stored["threads"]})
-        check_unchanged(run, stored, expected, f"delete {run}, and give the same command again")
+class OtherRun(SettingsError):
+    """A run in the folder of a trial that is not the trial's."""
+
+
+def _check_run(run: Path, settings: Settings, remedy: str = "") -> None:
+    """Refuse a run of a trial with other settings, as where somebody resumed it with others."""
+    if not (run / SETTINGS).exists():
+        return
+    stored = read_yaml_mapping(run / SETTINGS)
+    # A sweep with workers divides the threads among them.
+    expected = settings_from({**settings.as_mapping(), "threads": stored["threads"]})
+    remedy = remedy or f"delete {run}, and give the same command again"
+    try:
+        check_unchanged(run, stored, expected, remedy)
+    except SettingsError as error:
+        raise OtherRun(str(error)) from None
+
+
+def _check_strays(study: Study, folder: Path, storage: str) -> None:
+    """Refuse runs of trials that the storage does not know, as where it was lost."""
+    numbers = [int(run.name) for run in (folder / TRIALS).glob("*") if run.name.isdecimal()]
+    known = len(study.get_trials(deepcopy=False))  # read last: others begin trials meanwhile
+    if strays := sorted(number for number in numbers if number >= known):
+        raise OtherRun(
+            f"{folder / TRIALS / str(strays[0])} is the run of a trial that {storage} does not "
+            f"know: delete {folder / TRIALS}, or name another --folder"
+        )
 
 
 def _run_trials(
@@ -229,17 +251,21 @@ def _run_trials(
     workers: int,
 ) -> None:
     """Train trials until there are so many; interrupted ones first."""
+    _check_strays(study, folder, storage)
     distributions = {name: distribution(base, name, choices) for name, choices in space.items()}
     while (left := most - _n_counted(study)) > 0:
         count = min(workers, left)
-        trials = _interrupted_trials(study, log)[:count]
-        for trial in trials:
-            _claim(trial)
-        while len(trials) < count:
-            trials.append(study.ask(distributions))
-            _claim(trials[-1])
+        trials: list[Trial] = []
         jobs: list[Job] = []
         try:
+            # Another command must not find the same trial.
+            with file_lock(folder / _CLAIMS):
+                for trial in _interrupted_trials(study, log)[:count]:
+                    _claim(trial)
+                    trials.append(trial)
+                while len(trials) < count:
+                    trials.append(study.ask(distributions))
+                    _claim(trials[-1])
             for trial in trials:
                 settings = _settings_of(trial, base, sweep)
                 pruning = PruningCallback(storage, study.study_name, sweep.pruner, trial._trial_id)
@@ -263,10 +289,11 @@ def _run_trials(
         except (Exception, KeyboardInterrupt) as error:
             # Trials that a signal ended stay RUNNING: the next command resumes them.
             status = getattr(error, "status", 1)
+            goes_on = isinstance(error, (KeyboardInterrupt, OtherRun)) or status in _ASKED_TO_END
             for trial in trials:
-                if isinstance(error, KeyboardInterrupt) or status in _ASKED_TO_END:
+                if goes_on:
                     _give_back(trial)
-                elif status < _FIRST_OF_SIGNALS:
+                elif status < FIRST_SIGNAL:
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
 
@@ -280,7 +307,8 @@ def _claim(trial: Trial) -> None:
 def _give_back(trial: Trial) -> None:
     """Leave a trial to the next command, without counting the start that was asked to end."""
     frozen = trial.study.get_trials(deepcopy=False)[trial.number]
-    if frozen.state == _state("RUNNING") and (process := _process_of(frozen)):
+    process = _process_of(frozen)
+    if frozen.state == _state("RUNNING") and process and process[1] == os.getpid():
         trial.set_user_attr(_PROCESS, (*process[:2], process[2] - 1))
 
 
@@ -402,11 +430,11 @@ def _interrupted_trials(study: Study, log: Log) -> list[Trial]:
         process = _process_of(frozen)
         if process is None:
             # Not all of its settings may have been drawn.
-            study.tell(frozen.number, state=_state("FAIL"))
+            study.tell(frozen.number, state=_state("FAIL"), skip_if_finished=True)
         elif process[2] < MAX_DEATHS:
             trials.append(import_optuna().trial.Trial(study, frozen._trial_id))
         else:
-            study.tell(frozen.number, state=_state("FAIL"))
+            study.tell(frozen.number, state=_state("FAIL"), skip_if_finished=True)
             log(f"trial {frozen.number} is given up, since it was broken off {process[2]} times")
     return trials
 
