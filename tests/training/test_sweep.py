@@ -258,6 +258,13 @@ def test_finalists_are_trained_again_with_seeds_of_their_own(tmp_path: Path) -> 
     )
     about = load_settings(folder / "best.yaml").about
     assert about.startswith(f"the best of 2 trials, exploitability {means[best]:.4f} ± ")
+    with open(folder / "finalists.csv", newline="", encoding="utf-8") as file:
+        rows = [*csv.DictReader(file)]
+    assert [int(row["number"]) for row in rows] == [best, 1 - best]
+    assert [-float(row["value"]) for row in rows] == pytest.approx(sorted(means))
+    assert [float(row["averaging"]) for row in rows] == [
+        result.study.trials[int(row["number"])].params["averaging"] for row in rows
+    ]
     # What is trained is not trained again.
     states = [*folder.glob("finalists/*/*/state.safetensors")]
     before = [path.stat().st_mtime_ns for path in states]

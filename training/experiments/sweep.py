@@ -12,6 +12,7 @@ import math
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
@@ -63,8 +64,8 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial, TrialState
 
 BEST, TRIALS, JOURNAL, TABLE = "best.yaml", "trials", "optuna.log", "trials.csv"
-FINALISTS = "finalists"
-"""Folder of their trainings, by trial and seed."""
+FINALISTS, FINALISTS_TABLE = "finalists", "finalists.csv"
+"""Folder of their trainings, by trial and seed, and their results."""
 _FIRST_FINAL_SEED = 1_000_001
 """Seeds of finalists, over that of the trials; benchmarks have seeds from 1 to 10,000."""
 _WIDENED, _COPIED, _LOCK, _CLAIMS = "widened", "copied", ".widening.lock", ".claims.lock"
@@ -630,6 +631,10 @@ def _select_best(
             "give the same command where they were, and they are evaluated again"
         )
     finalists.sort(key=lambda finalist: -finalist.objective.value)
+    rows = [
+        {"number": each.number, **asdict(each.objective), **each.settings} for each in finalists
+    ]
+    write_file(folder / FINALISTS_TABLE, csv_text(rows))
     result = SweepResult(
         folder=folder,
         finalists=finalists,
