@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import sys
@@ -65,9 +66,13 @@ _LEAST_SEEDS = 3
 """Runs that an interval needs."""
 _CREATE_TRIAL, _SET_PARAMETER, _END_TRIAL = 4, 5, 6
 """Operations of Optuna's journal."""
+_NO_SETTINGS = ("number", "decisions")
+"""Of a finalist: its trial's number, and its budget, which a benchmark has beside the settings."""
 _ROUNDING = 0.02
 """Relative difference between a trial's number and the rounded one in a benchmark's file."""
 
+Trial = tuple[float, dict[str, Any]]
+"""Exploitability and settings."""
 Runs = dict[tuple[str, str], list[Result]]
 """Runs of all seeds by algorithm and rule set."""
 
@@ -230,12 +235,15 @@ def published_given(runs: Runs) -> str:
 
 
 def tuning_hours(algorithm: str) -> str:
-    """Processor time of the trials that an algorithm's settings are from."""
+    """Processor time of the trials that an algorithm's settings are from, and of the finalists."""
     if (name := TUNED_BY.get(algorithm)) is None:
         return ""
     lines = read_lines(TUNING / f"{name}.journal")
-    trials = sum(line["op_code"] == _CREATE_TRIAL for line in lines)
-    return hours(trials * load_sweep(TUNING / f"{name}.yaml").trial_seconds)
+    # A trial that was copied into a wider space has its state at once.
+    trials = sum(line["op_code"] == _CREATE_TRIAL and "state" not in line for line in lines)
+    sweep = load_sweep(TUNING / f"{name}.yaml")
+    trials += len(finalists_of(name)) * sweep.final_seeds
+    return hours(trials * sweep.trial_seconds)
 
 
 def published_tuning(runs: Runs) -> str:
@@ -250,7 +258,6 @@ def published_tuning(runs: Runs) -> str:
         used = agree.index(True) if any(agree) else None
         in_search = {**load_sweep(TUNING / f"{name}.yaml").settings, **trials[used or 0][1]}
         given = settings_from(in_search).given
-        value = "not a trial" if used is None else f"{rounded(trials[used][0])} (number {used + 1})"
         rows.append(
             [
                 f"`{algorithm}`",
@@ -258,14 +265,40 @@ def published_tuning(runs: Runs) -> str:
                 f"{len(trials)}",
                 *(given.critic, given.precision, given.ema),
                 rounded(trials[0][0]),
-                "the best trial" if used == 0 else value,
+                _settings_in_use(name, settings, trials, used),
             ]
         )
     header = ["algorithm", "search", "trials", "critic sees", "precision", "EMA"]
     return markdown_table([*header, "best trial", "settings in use"], rows, right=(2, 6))
 
 
-def trials_of(journal: Path) -> list[tuple[float, dict[str, Any]]]:
+def _settings_in_use(name: str, settings: Any, trials: Sequence[Trial], used: int | None) -> str:
+    """Which trial the settings in use are of, and its mean over other seeds if it was a finalist.
+
+    The best of many noisy trials looks better than it is.
+    """
+    if used is None:
+        return "not a trial"
+    text = "the best trial" if used == 0 else f"{rounded(trials[used][0])} (number {used + 1})"
+    if not (finalists := finalists_of(name)):
+        return text
+    best = finalists[0]
+    value, _, high = (best.pop(key) for key in ("value", "low", "high"))
+    assert _agree(best, settings), f"the settings in use are not the first in {name}-finalists.csv"
+    seeds = load_sweep(TUNING / f"{name}.yaml").final_seeds
+    return f"{text}; {seeds} other seeds: {-value:.4f} ± {high - value:.4f}"
+
+
+def finalists_of(name: str) -> list[dict[str, float]]:
+    """The finalists of a search, best first; none if its trials were not trained again."""
+    path = TUNING / f"{name}-finalists.csv"
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+def trials_of(journal: Path) -> list[Trial]:
     """Exploitability and settings of each finished trial, best first."""
     settings: list[dict[str, Any]] = []
     values: dict[int, float] = {}
@@ -288,7 +321,7 @@ def _agree(trial: dict[str, Any], settings: Any) -> bool:
     return all(
         math.isclose(getattr(settings, name), value, rel_tol=_ROUNDING)
         for name, value in trial.items()
-        if name not in ("ema_decay", "kl_coef")
+        if name not in ("ema_decay", "kl_coef", *_NO_SETTINGS)
     )
 
 
