@@ -692,8 +692,8 @@ def test_start_from_weights_of_a_changed_source_is_refused(tmp_path: Path) -> No
     text = source.read_text("utf-8")
     source.write_text(text.replace("2 * width", "3 * (width)"), "utf-8")
     plugins._loaded_file.cache_clear()
+    again = {**settings, "init": str(run.folder)}
     with pytest.raises(SettingsError, match=r"init: .*: its weights do not fit .* as its source"):
-        again = {**settings, "init": str(run.folder)}
         train(again, folder=tmp_path / "then", quiet=True, decisions=100)
     assert not (tmp_path / "then").exists()
 
