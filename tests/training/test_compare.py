@@ -306,7 +306,8 @@ def test_seed_whose_worker_keeps_dying_is_given_up(
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == [
         "seed 3: is given up, since 1 workers in a row died (signal 9) of the training of seed 3",
-        "seed 3 did not come to an end; go on with: german-whist train --resume runs/mccfr-1",
+        "seed 3 did not come to an end; go on with: german-whist train --resume runs/mccfr-1 "
+        "--trust deadly:Always",
     ]
 
 
