@@ -33,7 +33,7 @@ from german_whist.training.experiments.benchmark_statistics import estimate_text
 from german_whist.training.experiments.sweep import affordable_decisions
 from german_whist.training.presets import settings_from
 
-from .resumed import checked, interruptible, keep_options
+from .resumed import RESULTS, checked, interruptible, keep_options
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "cleanrl_ppo.py"
 FILE, TRAINER = "one file", "ppo"
@@ -65,7 +65,7 @@ SAME: dict[str, Any] = {
 def run(folder: Path, seconds: float, seeds: int, hands: int, games: int) -> list[dict[str, Any]]:
     """Train and measure what is missing in the folder; returns all results."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "results.jsonl"
+    path = folder / RESULTS
     text = path.read_text("utf-8") if path.exists() else ""
     lines: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
     done = {(line["which"], line["rules"], line["seed"]) for line in lines}

@@ -36,13 +36,13 @@ from german_whist.training.experiments.benchmark_report import EXPLOITABILITY
 from german_whist.training.experiments.sweep import affordable_decisions
 from german_whist.training.presets import settings_from
 
-from .resumed import checked, interruptible, keep_options
+from .resumed import RESULTS, checked, interruptible, keep_options
 
 DECKS = ("2x5-h3", "3x4-h4")
 PACK = "classic"
 OPPONENTS = ("threshold", "counting", "flat-mc:16", "champion-1")
 SEED, EVALUATION_SEED = 501, 77_000
-RESULTS, SUMMARY, BUDGETS = "results.jsonl", "summary.md", "budgets.json"
+SUMMARY, BUDGETS = "summary.md", "budgets.json"
 FIGURE = "transfer"
 WIN_RATE, LOSS = "win rate", "loss to responder"
 _EVERY_THIRD = 3

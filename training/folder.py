@@ -182,7 +182,7 @@ def resume_command(folder: Path, settings: Settings) -> str:
 
 def trust_words(settings: Settings) -> list[str]:
     """`--trust NAME` for what the settings name and the package does not have."""
-    agents = [*settings.eval_opponents, *(settings.final_eval_opponents or ())]
+    agents = [*settings.eval_opponents, *settings.final_eval_opponents]
     agents += getattr(settings, "opponents", ())
     names = [settings.trainer, getattr(settings, "network", ""), *settings.callbacks]
     names = [name for name in names if ":" in name] + [*filter(None, map(named_code, agents))]

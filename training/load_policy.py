@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..agents.checkpoints import read_checkpoint, specialize_checkpoint
-from ..agents.networks.network_inputs import Observations, network_inputs
+from ..agents.networks.network_inputs import Observations, match_of, network_inputs
 from ..agents.registry import common_rules
 from ..common.typing import Array
-from ..engine.batch.config import options_from
 from ..engine.options import NetworkObservation, SuitOrder
 from ..engine.rules import Match, Rules, RulesLike
 from ..engine.view import View
@@ -79,5 +78,5 @@ def load_policy(source: str | Path, rules: RulesLike | None = None) -> TrainedPo
         chosen,
         card.suit_order,
         card.network.observation,
-        options_from(chosen, reward=card.reward, horizon=card.horizon).match,
+        match_of(checkpoint),
     )

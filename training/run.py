@@ -439,7 +439,10 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     run_callbacks = _callbacks(trainer, settings, callbacks)
     note, source = "", _source_of_network(trainer, settings)
     if state.network_sha256 not in ("", source):
-        note = "the source of the network has changed since the run was begun: it goes on as it is"
+        note = (
+            "the source of the network has changed since the run was begun: it goes on as the "
+            "source is now"
+        )
     state.network_sha256 = source
     run = Run(lock, settings, trainer, state, run_callbacks, clock=clock, note=note)
     try:

@@ -47,19 +47,18 @@ def load_warm_start(
     if unused := len(np.setdiff1d(card.network.places, network.places)):
         note += f"; the weights of {unused} inputs that this network lacks are not used"
     actions = max(rules.actions for rules in rule_sets)
-    if network.kind == "module":
-        critic = _critic_of_module(network, rule_sets[0], actions) if no_critic else []
-        if no_critic and not critic:
-            note += (
-                f"; the weights of the critic, too, although {no_critic}: {network.module} has no "
-                "critic_parameters(), which would tell them apart"
-            )
-        elif no_critic:
-            note += f"; the critic begins anew: {no_critic}"
+    is_module = network.kind == "module"
+    critic = _critic_of_module(network, rule_sets[0], actions) if is_module and no_critic else []
+    if is_module and no_critic and not critic:
+        note += (
+            f"; the weights of the critic, too, although {no_critic}: {network.module} has no "
+            "critic_parameters(), which would tell them apart"
+        )
+    elif no_critic:
+        note += f"; the critic begins anew: {no_critic}"
+    if is_module:
         kept = {name: array for name, array in weights.items() if name not in critic}
         return kept, origin, note
-    if no_critic:
-        note += f"; the critic begins anew: {no_critic}"
     fitted = _match_weights(weights, card.network, network, rule_sets[0], actions)
     return fitted, origin, note
 

@@ -23,7 +23,6 @@ from ...common.suggestions import type_phrase
 from ...common.threads import one_torch_thread
 from ...common.trust import UntrustedCode, check_trusted_class
 from ...common.typing import Array
-from ...engine.batch.config import options_from
 from ...engine.batch.cpu_backend import CpuBackend
 from ...engine.observation.history import HISTORY_COLUMNS, history_rows
 from ...engine.options import NetworkObservation
@@ -31,7 +30,7 @@ from ...engine.rules import Match, Rules
 from ..base import CannotPlay
 from ..checkpoints import Checkpoint, CheckpointError
 from ..checkpoints.schema import HIDDEN_CARDS_SIZE, NetworkCard
-from .network_inputs import network_inputs
+from .network_inputs import match_of, network_inputs
 from .relative_ranks import InputRows, gather_rows
 
 _ILLEGAL_LOGIT = -1e9
@@ -195,12 +194,6 @@ class CustomNetwork(nn.Module):
             raise CheckpointError(
                 f"its weights do not fit {self.name} as its source is now: {error}"
             ) from None
-
-
-def match_of(checkpoint: Checkpoint) -> Match | None:
-    """The match that a policy was trained in; None if it learned single hands."""
-    card, rules = checkpoint.card, checkpoint.rules[0]
-    return options_from(rules, reward=card.reward, horizon=card.horizon).match
 
 
 def network_of_card(

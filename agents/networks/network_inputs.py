@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...common.jit.compiler import jit
-from ...engine.batch.config import OBSERVATIONS
+from ...engine.batch.config import OBSERVATIONS, options_from
 from ...engine.cards import N_ACTIONS
 from ...engine.checks import checked_choice
 from ...engine.dtypes import VIEW
@@ -30,6 +30,7 @@ from ...engine.play import row
 from ...engine.rules import Match, RulesLike, load_rules
 from ...engine.view import View, legal_in_view
 from ..base import list_views, view_array
+from ..checkpoints import Checkpoint
 
 
 @jit
@@ -101,6 +102,12 @@ class Observations:
         mapped = np.empty(len(given), np.int64)
         kernel(given.astype(np.int64), self.orders, mapped)
         return mapped
+
+
+def match_of(checkpoint: Checkpoint) -> Match | None:
+    """The match that a policy was trained in; None if it learned single hands."""
+    card, rules = checkpoint.card, checkpoint.rules[0]
+    return options_from(rules, reward=card.reward, horizon=card.horizon).match
 
 
 def network_inputs(

@@ -302,14 +302,17 @@ def _run_trials(
 def _claim(trial: Trial) -> None:
     """Tell other commands which process trains a trial, and the next one that it began."""
     process = _process_of(trial)
-    trial.set_user_attr(_PROCESS, (socket.gethostname(), os.getpid(), 1 + (process or (0,))[-1]))
+    trial.set_user_attr(
+        _PROCESS, (socket.gethostname(), os.getpid(), process[2] + 1 if process else 1)
+    )
 
 
 def _give_back(trial: Trial) -> None:
     """Leave a trial to the next command, without counting the start that was asked to end."""
     frozen = trial.study.get_trials(deepcopy=False)[trial.number]
     process = _process_of(frozen)
-    if frozen.state == _state("RUNNING") and process and process[1] == os.getpid():
+    is_own = process is not None and process[:2] == (socket.gethostname(), os.getpid())
+    if process and is_own and frozen.state == _state("RUNNING"):
         trial.set_user_attr(_PROCESS, (*process[:2], process[2] - 1))
 
 
