@@ -32,6 +32,11 @@ ITERATIONS = ROOT / "benchmarks" / "results" / "iterations.csv.xz"
 PICTURES = ROOT / "docs" / "pictures"
 _COLUMNS = ("rules", "algorithm", "seed")
 """The run that a row of `ITERATIONS` is of."""
+_WHOLE = ("decisions", "hands_played", "hands", "seconds", "processor_seconds")
+_DIGITS = 4
+"""Digits of the other numbers there: more would say nothing, and fill the source distribution."""
+_FOLLOWS = "decisions_per_second"
+"""Column that is left out: decisions and seconds say it."""
 
 Key = tuple[str, str, str]
 
@@ -67,7 +72,14 @@ def progress_of(folder: Path, result: Result) -> list[dict[str, str]]:
         return []
     run = dict(zip(_COLUMNS, _key(result), strict=True))
     with path.open(encoding="utf-8", newline="") as file:
-        return [run | row for row in csv.DictReader(file)]
+        return [
+            run | {name: _short(name, text) for name, text in row.items() if name != _FOLLOWS}
+            for row in csv.DictReader(file)
+        ]
+
+
+def _short(name: str, text: str) -> str:
+    return text if name in _WHOLE or not text else f"{float(text):.{_DIGITS}g}"
 
 
 def read_iterations(path: Path) -> Iterator[dict[str, str]]:

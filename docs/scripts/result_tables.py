@@ -31,7 +31,7 @@ from german_whist.training.experiments.benchmark_report import (
 )
 from german_whist.training.experiments.benchmark_statistics import estimate_text, pairs_table
 from german_whist.training.experiments.search_space import load_sweep
-from german_whist.training.given import OWN_VIEW
+from german_whist.training.given import HIDDEN_CARDS, OWN_VIEW
 from german_whist.training.presets import settings_from
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,8 +50,8 @@ NOT_LEARNED = ("mccfr", "cfr+")
 LOWEST_SHOWN = 1e-6
 TUNING = ROOT / "benchmarks" / "tuning"
 TUNED_BY = {
-    "ppo-tuned": "oracle-ppo",
-    "mmd-tuned": "oracle-mmd",
+    "ppo-tuned": "exact-ppo",
+    "mmd-tuned": "exact-mmd",
     "nfsp-tuned": "narrow-nfsp",
     "sb3-tuned": "exact-sb3",
     "mccfr": "exact-mccfr",
@@ -59,7 +59,12 @@ TUNED_BY = {
 """The search that the settings of each are from."""
 PRIVILEGED = "-privileged"
 """Ending of the names of runs with a critic that sees hidden cards, in bfloat16, with an EMA."""
+WHOLE_HANDS = "-hand"
+"""Ending of the names of runs that had to learn the endgame too, and were measured with it."""
 _TUNED_NAMES = ("ppo-tuned", "mmd-tuned", "ppo-oracle", "mmd-oracle", "ppo-sep", "mmd-sep")
+"""Beginnings of the names of runs with settings from a search for PPO or MMD."""
+_ABLATED = ("critic", "ema_decay", "kl_coef", "precision")
+"""Settings in which the rows of one search differ."""
 DEPTH_ALGORITHMS = ("ppo-tuned", "mmd-tuned")
 """Algorithms that were measured on decks of two and of three tricks for the stock."""
 _LEAST_SEEDS = 3
@@ -92,6 +97,7 @@ def tables() -> dict[str, str]:
         "changed-settings": changed_settings(others),
         "lowest-exploitability": lowest_exploitability(published, others, decks),
         "depth": depth(published, others),
+        "whole-hands": whole_hands(published, others),
         "exact-decks": exact_decks(published, decks),
         "transfer": transfer.summary(read_lines(TRANSFER)).strip(),
         "speed": speed(read_lines(SPEED)),
@@ -256,20 +262,17 @@ def published_tuning(runs: Runs) -> str:
         settings = settings_from(runs[algorithm, TIMED_DECK][0].settings)
         agree = [_agree(trial, settings) for _, trial in trials]
         used = agree.index(True) if any(agree) else None
-        in_search = {**load_sweep(TUNING / f"{name}.yaml").settings, **trials[used or 0][1]}
-        given = settings_from(in_search).given
         rows.append(
             [
                 f"`{algorithm}`",
                 f"`{name}.yaml`",
                 f"{len(trials)}",
-                *(given.critic, given.precision, given.ema),
                 rounded(trials[0][0]),
                 _settings_in_use(name, settings, trials, used),
             ]
         )
-    header = ["algorithm", "search", "trials", "critic sees", "precision", "EMA"]
-    return markdown_table([*header, "best trial", "settings in use"], rows, right=(2, 6))
+    header = ["algorithm", "search", "trials", "best trial", "settings in use"]
+    return markdown_table(header, rows, right=(2, 3))
 
 
 def _settings_in_use(name: str, settings: Any, trials: Sequence[Trial], used: int | None) -> str:
@@ -366,31 +369,50 @@ def published_pairs(runs: Runs, decks: Sequence[str]) -> str:
 
 
 def ablation(published: Runs, others: Runs, decks: Sequence[str]) -> str:
-    """PPO and MMD with one set of tuned settings, by what else they were given."""
-    variants: dict[tuple[str, str, str, str], dict[str, list[float]]] = defaultdict(dict)
+    """PPO and MMD with the settings of both searches, by what else they were given."""
+    variants: dict[tuple[str, ...], dict[str, list[Result]]] = defaultdict(dict)
     for runs in (published, others):
         for (name, deck), seeds in runs.items():
             trainer = seeds[0].settings["trainer"]
-            if name.startswith(_TUNED_NAMES) and trainer in ("ppo", "mmd"):
+            whole_hands = name.endswith(WHOLE_HANDS)
+            if name.startswith(_TUNED_NAMES) and trainer in ("ppo", "mmd") and not whole_hands:
                 given = seeds[0].given
-                key = (trainer, given.critic, given.ema, given.precision)
-                variants[key][deck] = exploitability(seeds)
-    order = sorted(variants, key=lambda key: (key[0] != "ppo", key[1] != OWN_VIEW, *key[2:]))
+                search = _critic_of_search(seeds[0], published[f"{trainer}-tuned", TIMED_DECK][0])
+                key = (trainer, search, given.critic, given.ema, given.precision)
+                variants[key][deck] = seeds
+    order = sorted(
+        variants, key=lambda key: (key[0] != "ppo", *(of != OWN_VIEW for of in key[1:3]), *key[3:])
+    )
     rows = [
         [
             f"`{key[0]}`",
             *key[1:],
             *(
-                f"{with_margin(values)} ({len(values)})"
-                if (values := variants[key].get(deck))
+                f"{with_margin(exploitability(seeds))} ({len(seeds)})"
+                if (seeds := variants[key].get(deck))
                 else ""
                 for deck in decks
             ),
+            seconds_of(variants[key][TIMED_DECK]),
         ]
         for key in order
     ]
-    header = ["trainer", "critic sees", "EMA", "precision", *(f"`{deck}`" for deck in decks)]
-    return markdown_table(header, rows, right=range(4, len(header)))
+    header = ["trainer", "critic of the search sees", "critic sees", "EMA", "precision"]
+    header += [*(f"`{deck}`" for deck in decks), "seconds"]
+    return markdown_table(header, rows, right=range(5, len(header)))
+
+
+def _critic_of_search(run: Result, tuned: Result) -> str:
+    """What the critic saw in the search for a run's settings: those of `tuned` are of its own view.
+
+    The other search had a critic that sees hidden cards.
+    """
+    same = all(
+        run.settings.get(name) == value
+        for name, value in tuned.settings.items()
+        if name not in _ABLATED
+    )
+    return OWN_VIEW if same else HIDDEN_CARDS
 
 
 def published_means(runs: Runs, decks: Sequence[str]) -> str:
@@ -501,6 +523,34 @@ def depth(published: Runs, others: Runs) -> str:
     ]
     header = ["deck", "decisions of a player", "information sets"]
     return _numbers([*header, *(f"`{name}`" for name in DEPTH_ALGORITHMS)], rows)
+
+
+def whole_hands(published: Runs, others: Runs) -> str:
+    """Exploitability of those that learned whole hands, beside that with exact endgames."""
+    learned = {run: seeds for run, seeds in others.items() if run[0].endswith(WHOLE_HANDS)}
+    names = [
+        name for name in DEPTH_ALGORITHMS if any(run[0] == name + WHOLE_HANDS for run in learned)
+    ]
+    decks = sorted({deck for _, deck in learned}, key=information_sets)
+    rows = [
+        [
+            f"`{deck}`",
+            f"{load_rules(deck).tricks}",
+            *(
+                f"{with_margin(exploitability(runs))} ({len(runs)})" if runs else ""
+                for name in names
+                for runs in (
+                    published.get((name, deck), []),
+                    learned.get((name + WHOLE_HANDS, deck), []),
+                )
+            ),
+        ]
+        for deck in decks
+    ]
+    header = ["deck", "tricks of a hand"]
+    for name in names:
+        header += [f"`{name}`, exact endgames", f"`{name}`, own endgames"]
+    return _numbers(header, rows)
 
 
 def depth_chart() -> str:

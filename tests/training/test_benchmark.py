@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import shutil
@@ -534,12 +535,13 @@ def test_cfr_plus_halves_its_budget_and_draws_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["exact-large", "exact-long", "exact-depth", "exact-hand"])
 def test_other_exact_benchmarks_differ_in_decks_and_budgets_alone(name: str) -> None:
     def settings_of(algorithm: dict[str, Any]) -> dict[str, Any]:
-        others = {"rules", "decisions", "eval_points"}
+        others = {"rules", "decisions", "eval_points", "trainer"}
         return {key: algorithm[key] for key in algorithm.keys() - others}
 
     exact = load_benchmark("exact").algorithms
     for algorithm, settings in load_benchmark(name).algorithms.items():
-        same = re.sub("-(90-seconds|10-minutes|hour)$", "-tuned", algorithm)
+        same = re.sub("-(90-seconds|10-minutes|hour)$", "-tuned", algorithm.removesuffix("-hand"))
+        assert settings.get("trainer", algorithm) == exact[same].get("trainer", same)
         assert settings_of(settings) == settings_of(exact[same]), algorithm
 
 
@@ -559,18 +561,27 @@ def test_own_trainers_and_networks_can_be_measured_by_whole_hands(tmp_path, monk
         assert own.settings["horizon"] == "hand"
 
 
-def test_ablation_has_every_other_combination() -> None:
+def test_ablation_has_every_combination_with_the_settings_of_two_searches() -> None:
+    """The rows without a privileged critic and an average are in the main table."""
+    given = ("critic", "ema_decay", "kl_coef")
     exact = load_benchmark("exact").algorithms
-    found: set[tuple[str, str, bool]] = set()
+    tuned: set[tuple[str, str, bool]] = set()
+    others: dict[str, list[dict[str, Any]]] = {"ppo": [], "mmd": []}
+    other: set[tuple[str, str, bool]] = set()
     for settings in load_benchmark("exact-ablation").algorithms.values():
         own: dict[str, Any] = {**settings}
         trainer, critic, decay = (own[name] for name in ("trainer", "critic", "ema_decay"))
-        found.add((trainer, critic, bool(decay)))
-        for name in ("critic", "ema_decay", "kl_coef"):
-            own.pop(name, None)
-        assert own.items() <= exact[f"{trainer}-tuned"].items()
-    pairs = [("separate", True), ("oracle", False), ("oracle", True)]
-    assert found == {(trainer, *pair) for trainer in ("ppo", "mmd") for pair in pairs}
+        searched = {name: value for name, value in own.items() if name not in given}
+        if searched.items() <= exact[f"{trainer}-tuned"].items():
+            tuned.add((trainer, critic, bool(decay)))
+        else:
+            other.add((trainer, critic, bool(decay)))
+            others[trainer].append(searched)
+    every = set(itertools.product(("ppo", "mmd"), ("separate", "oracle"), (False, True)))
+    assert other == every
+    assert tuned == every - {("ppo", "separate", False), ("mmd", "separate", False)}
+    for searched in others.values():
+        assert all(settings == searched[0] for settings in searched)
 
 
 @pytest.mark.usefixtures("light_workers")

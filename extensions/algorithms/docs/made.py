@@ -35,8 +35,13 @@ def pages() -> dict[str, str]:
         parts += [f"## `trainer: {name}`", settings.__doc__, settings_table(settings, Settings)]
     runs = result_tables.runs_in(FOLDER / "published.jsonl")
     decks = result_tables.decks_of(runs)
+    every = {
+        run: seeds
+        for run, seeds in result_tables.runs_in(result_tables.PUBLISHED).items()
+        if run[1] in decks
+    } | runs
     tables = {
-        "published-results": result_tables.published_results(runs, decks),
+        "published-results": result_tables.published_results(every, decks),
         "published-pairs": result_tables.published_pairs(runs, decks),
     }
     guide = with_tables((FOLDER / "guide.md").read_text(encoding="utf-8"), tables)
