@@ -12,6 +12,7 @@ import argparse
 import csv
 import io
 import lzma
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -32,11 +33,11 @@ ITERATIONS = ROOT / "benchmarks" / "results" / "iterations.csv.xz"
 PICTURES = ROOT / "docs" / "pictures"
 _COLUMNS = ("rules", "algorithm", "seed")
 """The run that a row of `ITERATIONS` is of."""
-_WHOLE = ("decisions", "hands_played", "hands", "seconds", "processor_seconds")
+_SECONDS = ("seconds", "processor_seconds")
 _DIGITS = 4
-"""Digits of the other numbers there: more would say nothing, and fill the source distribution."""
+"""Digits of the other fractions there: more would say nothing, and fill the source distribution."""
 _FOLLOWS = "decisions_per_second"
-"""Column that is left out: decisions and seconds say it."""
+"""Column that is left out: but for pauses, decisions and seconds say it."""
 
 Key = tuple[str, str, str]
 
@@ -79,7 +80,10 @@ def progress_of(folder: Path, result: Result) -> list[dict[str, str]]:
 
 
 def _short(name: str, text: str) -> str:
-    return text if name in _WHOLE or not text else f"{float(text):.{_DIGITS}g}"
+    """A number with a fraction in few digits; anything else as it is."""
+    if name in _SECONDS or not re.fullmatch(r"-?[0-9.]+(e[+-]?[0-9]+)?", text) or text.isdigit():
+        return text
+    return f"{float(text):.{_DIGITS}g}"
 
 
 def read_iterations(path: Path) -> Iterator[dict[str, str]]:

@@ -78,7 +78,7 @@ def test_published_run_is_replaced_with_what_it_wrote(tmp_path: Path) -> None:
     mmd = result(1, 0.1, 0.5, "mmd")
     old = [result(1, 0.1, 0.4), mmd, result(2, 0.1, 0.3)]
     first = write_benchmark(
-        tmp_path / "first", old, "decisions,decisions_per_second,loss\n123456,9,0.70004\n"
+        tmp_path / "first", old, "decisions,decisions_per_second,loss,note\n123456,9,0.70004,a\n"
     )
     assert publish([first], target, other, iterations) == load_results(target) == old
     again = result(2, 0.1, 0.2)
@@ -87,7 +87,8 @@ def test_published_run_is_replaced_with_what_it_wrote(tmp_path: Path) -> None:
     assert load_results(target) == [old[0], mmd, again]
     rows = {(row["algorithm"], row["seed"]): row for row in read_iterations(iterations)}
     run = {"rules": "2x4-h2", "algorithm": "ppo"}
-    assert rows["ppo", "1"] == run | {"seed": "1", "decisions": "123456", "loss": "0.7"}
+    stored = {"decisions": "123456", "loss": "0.7", "note": "a"}
+    assert rows["ppo", "1"] == run | {"seed": "1"} | stored
     assert rows["ppo", "2"] == run | {"seed": "2", "decisions": "30", "known": "6"}
     # The last of two folders with one run counts, and its rows are there once.
     assert publish([first, second], target, other, iterations) == []

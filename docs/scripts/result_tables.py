@@ -61,10 +61,11 @@ PRIVILEGED = "-privileged"
 """Ending of the names of runs with a critic that sees hidden cards, in bfloat16, with an EMA."""
 WHOLE_HANDS = "-hand"
 """Ending of the names of runs that had to learn the endgame too, and were measured with it."""
-_TUNED_NAMES = ("ppo-tuned", "mmd-tuned", "ppo-oracle", "mmd-oracle", "ppo-sep", "mmd-sep")
-"""Beginnings of the names of runs with settings from a search for PPO or MMD."""
-_ABLATED = ("critic", "ema_decay", "kl_coef", "precision")
-"""Settings in which the rows of one search differ."""
+SEARCHES = {
+    OWN_VIEW: ("tuned", "tuned-ema", "tuned-oracle", "tuned-oracle-ema"),
+    HIDDEN_CARDS: ("separate", "separate-ema", "oracle", "oracle-ema", f"tuned{PRIVILEGED}"),
+}
+"""Ends of the names of PPO and MMD by what the critic saw in the search for their settings."""
 DEPTH_ALGORITHMS = ("ppo-tuned", "mmd-tuned")
 """Algorithms that were measured on decks of two and of three tricks for the stock."""
 _LEAST_SEEDS = 3
@@ -371,14 +372,13 @@ def published_pairs(runs: Runs, decks: Sequence[str]) -> str:
 def ablation(published: Runs, others: Runs, decks: Sequence[str]) -> str:
     """PPO and MMD with the settings of both searches, by what else they were given."""
     variants: dict[tuple[str, ...], dict[str, list[Result]]] = defaultdict(dict)
-    for runs in (published, others):
-        for (name, deck), seeds in runs.items():
-            trainer = seeds[0].settings["trainer"]
-            whole_hands = name.endswith(WHOLE_HANDS)
-            if name.startswith(_TUNED_NAMES) and trainer in ("ppo", "mmd") and not whole_hands:
+    for (name, deck), seeds in [*published.items(), *others.items()]:
+        trainer, _, end = name.partition("-")
+        for search, ends in SEARCHES.items():
+            if trainer in ("ppo", "mmd") and end in ends:
                 given = seeds[0].given
-                search = _critic_of_search(seeds[0], published[f"{trainer}-tuned", TIMED_DECK][0])
                 key = (trainer, search, given.critic, given.ema, given.precision)
+                assert deck not in variants[key], f"another row has {name} on {deck}"
                 variants[key][deck] = seeds
     order = sorted(
         variants, key=lambda key: (key[0] != "ppo", *(of != OWN_VIEW for of in key[1:3]), *key[3:])
@@ -400,19 +400,6 @@ def ablation(published: Runs, others: Runs, decks: Sequence[str]) -> str:
     header = ["trainer", "critic of the search sees", "critic sees", "EMA", "precision"]
     header += [*(f"`{deck}`" for deck in decks), "seconds"]
     return markdown_table(header, rows, right=range(5, len(header)))
-
-
-def _critic_of_search(run: Result, tuned: Result) -> str:
-    """What the critic saw in the search for a run's settings: those of `tuned` are of its own view.
-
-    The other search had a critic that sees hidden cards.
-    """
-    same = all(
-        run.settings.get(name) == value
-        for name, value in tuned.settings.items()
-        if name not in _ABLATED
-    )
-    return OWN_VIEW if same else HIDDEN_CARDS
 
 
 def published_means(runs: Runs, decks: Sequence[str]) -> str:
@@ -502,7 +489,7 @@ def _of_length(runs: Runs, length: str, privileged: bool) -> Runs:
     found: Runs = {}
     for (name, deck), seeds in runs.items():
         own = next((each for each in ("-10-minutes", "-hour") if each in name), "")
-        if own == length and name.endswith(PRIVILEGED) == privileged:
+        if own == length and (seeds[0].given.critic == HIDDEN_CARDS) == privileged:
             found[name, deck] = seeds
     return found
 
@@ -531,7 +518,9 @@ def whole_hands(published: Runs, others: Runs) -> str:
     names = [
         name for name in DEPTH_ALGORITHMS if any(run[0] == name + WHOLE_HANDS for run in learned)
     ]
-    decks = sorted({deck for _, deck in learned}, key=information_sets)
+    decks = decks_of(
+        {run: learned[run] for run in learned if run[0].removesuffix(WHOLE_HANDS) in names}
+    )
     rows = [
         [
             f"`{deck}`",
