@@ -12,6 +12,7 @@ import argparse
 import csv
 import io
 import lzma
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ _COLUMNS = ("rules", "algorithm", "seed")
 _SECONDS = ("seconds", "processor_seconds")
 _DIGITS = 4
 """Digits of the other fractions there: more would say nothing, and fill the source distribution."""
+MOST_ROWS = 2000
+"""Of a longer run, every second, third or later iteration is there, and the last."""
 _FOLLOWS = "decisions_per_second"
 """Column that is left out: but for pauses, decisions and seconds say it."""
 
@@ -73,10 +76,17 @@ def progress_of(folder: Path, result: Result) -> list[dict[str, str]]:
         return []
     run = dict(zip(_COLUMNS, _key(result), strict=True))
     with path.open(encoding="utf-8", newline="") as file:
-        return [
-            run | {name: _short(name, text) for name, text in row.items() if name != _FOLLOWS}
-            for row in csv.DictReader(file)
-        ]
+        rows = thinned([*csv.DictReader(file)])
+    return [
+        run | {name: _short(name, text) for name, text in row.items() if name != _FOLLOWS}
+        for row in rows
+    ]
+
+
+def thinned(rows: Sequence[dict[str, str]]) -> Sequence[dict[str, str]]:
+    """Rows at equal distances, the last of them included: at most `MOST_ROWS`."""
+    step = math.ceil(len(rows) / MOST_ROWS)
+    return rows[::-1][::step][::-1] if step > 1 else rows
 
 
 def _short(name: str, text: str) -> str:

@@ -14,10 +14,12 @@ import pytest
 from benchmarks.measure import Row, machine, table
 from benchmarks.publish import (
     ITERATIONS,
+    MOST_ROWS,
     OTHERS,
     RANKED,
     publish,
     read_iterations,
+    thinned,
     write_iterations,
 )
 from benchmarks.resumed import checked, interruptible, keep_options
@@ -96,6 +98,15 @@ def test_published_run_is_replaced_with_what_it_wrote(tmp_path: Path) -> None:
     assert len([*read_iterations(iterations)]) == 2 + 2
     with pytest.raises(SystemExit, match=r"ppo on 2x4-h2, seed 2 is in published\.jsonl: bring it"):
         publish([second], other, target, iterations)
+
+
+def test_long_runs_are_published_at_equal_distances() -> None:
+    rows = [{"decisions": str(number)} for number in range(1, 2 * MOST_ROWS + 2)]
+    assert thinned(rows[:MOST_ROWS]) == rows[:MOST_ROWS]
+    kept = [int(row["decisions"]) for row in thinned(rows)]
+    assert len(kept) <= MOST_ROWS
+    assert kept == [*range(2, 2 * MOST_ROWS + 2, 3)]
+    assert kept[-1] == len(rows)
 
 
 def test_seeds_of_former_settings_leave_the_published_results(tmp_path: Path) -> None:
