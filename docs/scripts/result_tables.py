@@ -387,12 +387,7 @@ def ablation(published: Runs, others: Runs, decks: Sequence[str]) -> str:
         [
             f"`{key[0]}`",
             *key[1:],
-            *(
-                f"{with_margin(exploitability(seeds))} ({len(seeds)})"
-                if (seeds := variants[key].get(deck))
-                else ""
-                for deck in decks
-            ),
+            *(_with_seeds(variants[key].get(deck, [])) for deck in decks),
             seconds_of(variants[key][TIMED_DECK]),
         ]
         for key in order
@@ -501,10 +496,7 @@ def depth(published: Runs, others: Runs) -> str:
             f"`{deck}`",
             f"{tricks}",
             f"{information_sets(deck):,}",
-            *(
-                f"{with_margin(exploitability(runs))} ({len(runs)})" if runs else ""
-                for runs in (by_name.get(name, []) for name in DEPTH_ALGORITHMS)
-            ),
+            *(_with_seeds(by_name.get(name, [])) for name in DEPTH_ALGORITHMS),
         ]
         for (tricks, deck), by_name in _by_depth(published, others).items()
     ]
@@ -514,30 +506,22 @@ def depth(published: Runs, others: Runs) -> str:
 
 def whole_hands(published: Runs, others: Runs) -> str:
     """Exploitability of those that learned whole hands, beside that with exact endgames."""
-    learned = {run: seeds for run, seeds in others.items() if run[0].endswith(WHOLE_HANDS)}
-    names = [
-        name for name in DEPTH_ALGORITHMS if any(run[0] == name + WHOLE_HANDS for run in learned)
-    ]
-    decks = decks_of(
-        {run: learned[run] for run in learned if run[0].removesuffix(WHOLE_HANDS) in names}
-    )
+    learned = [name + WHOLE_HANDS for name in DEPTH_ALGORITHMS]
+    decks = decks_of({run: seeds for run, seeds in others.items() if run[0] in learned})
     rows = [
         [
             f"`{deck}`",
             f"{load_rules(deck).tricks}",
             *(
-                f"{with_margin(exploitability(runs))} ({len(runs)})" if runs else ""
-                for name in names
-                for runs in (
-                    published.get((name, deck), []),
-                    learned.get((name + WHOLE_HANDS, deck), []),
-                )
+                _with_seeds(runs.get((own, deck), []))
+                for name in DEPTH_ALGORITHMS
+                for runs, own in ((published, name), (others, name + WHOLE_HANDS))
             ),
         ]
         for deck in decks
     ]
     header = ["deck", "tricks of a hand"]
-    for name in names:
+    for name in DEPTH_ALGORITHMS:
         header += [f"`{name}`, exact endgames", f"`{name}`, own endgames"]
     return _numbers(header, rows)
 
@@ -601,6 +585,11 @@ def _with_budget(runs: Sequence[Result], usual: float, seeds: int) -> str:
         notes = "; ".join(filter(None, [fewer, notes]))
     text = with_margin(exploitability(runs))
     return f"{text} ({notes})" if notes else text
+
+
+def _with_seeds(runs: Sequence[Result]) -> str:
+    """Mean and margin of error with the number of seeds; nothing without runs."""
+    return f"{with_margin(exploitability(runs))} ({len(runs)})" if runs else ""
 
 
 def with_margin(values: Sequence[float]) -> str:
