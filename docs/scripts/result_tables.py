@@ -467,14 +467,14 @@ def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -
     for deck in decks:
         cells: list[str] = []
         for runs in columns.values():
-            here = {
-                name: mean(exploitability(seeds))
-                for (name, of), seeds in runs.items()
-                if of == deck
-            }
-            name = min(here, key=lambda each: here[each], default="")
-            trainer = "" if name in ("", *NOT_LEARNED) else f", `{name.partition('-')[0]}`"
-            cells.append(f"{rounded(here[name])}{trainer}" if name else "")
+            here = {name: seeds for (name, of), seeds in runs.items() if of == deck}
+            if not here:
+                cells.append("")
+                continue
+            name = min(here, key=lambda each: mean(exploitability(here[each])))
+            value = rounded(mean(exploitability(here[name])))
+            trainer = "" if name in NOT_LEARNED else f", `{name.partition('-')[0]}`"
+            cells.append(f"{value}{trainer} ({len(here[name])})")
         rows.append([f"`{deck}`", *cells])
     return _numbers(["deck", *columns], rows)
 
