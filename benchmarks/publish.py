@@ -37,7 +37,7 @@ _COLUMNS = ("rules", "algorithm", "seed")
 _SECONDS = ("seconds", "processor_seconds")
 _DIGITS = 4
 """Digits of the other fractions there: more would say nothing, and fill the source distribution."""
-MOST_ROWS = 2000
+MOST_ROWS = 500
 """Of a longer run, every second, third or later iteration is there, and the last."""
 _FOLLOWS = "decisions_per_second"
 """Column that is left out: but for pauses, decisions and seconds say it."""
@@ -76,11 +76,10 @@ def progress_of(folder: Path, result: Result) -> list[dict[str, str]]:
         return []
     run = dict(zip(_COLUMNS, _key(result), strict=True))
     with path.open(encoding="utf-8", newline="") as file:
-        rows = thinned([*csv.DictReader(file)])
-    return [
-        run | {name: _short(name, text) for name, text in row.items() if name != _FOLLOWS}
-        for row in rows
-    ]
+        return [
+            run | {name: _short(name, text) for name, text in row.items() if name != _FOLLOWS}
+            for row in csv.DictReader(file)
+        ]
 
 
 def thinned(rows: Sequence[dict[str, str]]) -> Sequence[dict[str, str]]:
@@ -143,12 +142,13 @@ def publish(
     for rules, algorithm, seed in sorted(gone):
         print(f"removed, since its settings are others: {algorithm} on {rules}, seed {seed}")
     write_file(target, b"".join(msgspec.json.encode(result) + b"\n" for result in together))
-    rows = [
-        row
-        for row in read_iterations(iterations)
-        if tuple(row[name] for name in _COLUMNS) not in gone | progress.keys()
-    ]
-    write_iterations(iterations, [*rows, *(row for run in progress.values() for row in run)])
+    runs: dict[Key, list[dict[str, str]]] = {}
+    for row in read_iterations(iterations):
+        rules, algorithm, seed = (row[name] for name in _COLUMNS)
+        runs.setdefault((rules, algorithm, seed), []).append(row)
+    kept = {key: run for key, run in runs.items() if key not in gone | progress.keys()}
+    written = [row for run in [*kept.values(), *progress.values()] for row in thinned(run)]
+    write_iterations(iterations, written)
     return [result for result in together if result not in published]
 
 
