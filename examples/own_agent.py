@@ -20,7 +20,6 @@ class Saver(Agent):
     """Wins the upcard if it is a trump or at least a queen, as cheaply as it can."""
 
     name = "saver"
-    perfect_endgame = True
 
     def act(self, views: Any, rng: Any) -> Any:
         """An action for each of an array of views."""
