@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import mean
@@ -50,11 +50,11 @@ NOT_LEARNED = ("mccfr", "cfr+")
 LOWEST_SHOWN = 1e-6
 TUNING = ROOT / "benchmarks" / "tuning"
 TUNED_BY = {
-    "ppo-tuned": "exact-ppo",
-    "mmd-tuned": "exact-mmd",
-    "nfsp-tuned": "narrow-nfsp",
-    "sb3-tuned": "exact-sb3",
-    "mccfr": "exact-mccfr",
+    "ppo-tuned": TUNING / "exact-ppo.yaml",
+    "mmd-tuned": TUNING / "exact-mmd.yaml",
+    "nfsp-tuned": TUNING / "narrow-nfsp.yaml",
+    "sb3-tuned": TUNING / "exact-sb3.yaml",
+    "mccfr": TUNING / "exact-mccfr.yaml",
 }
 """The search that the settings of each are from."""
 PRIVILEGED = "-privileged"
@@ -81,6 +81,8 @@ Trial = tuple[float, dict[str, Any]]
 """Exploitability and settings."""
 Runs = dict[tuple[str, str], list[Result]]
 """Runs of all seeds by algorithm and rule set."""
+Searches = Mapping[str, Path]
+"""The file of the search that an algorithm's settings are from; its journal lies beside it."""
 
 
 def tables() -> dict[str, str]:
@@ -216,7 +218,7 @@ def published_results(runs: Runs, decks: Sequence[str]) -> str:
     return _numbers(header, rows)
 
 
-def published_given(runs: Runs) -> str:
+def published_given(runs: Runs, tuned_by: Searches = TUNED_BY) -> str:
     """What each learner was given, on which processors, and the hours that its row took."""
     rows: list[list[str]] = []
     for name in algorithms_of(runs):
@@ -233,7 +235,7 @@ def published_given(runs: Runs) -> str:
                 given.decisions,
                 "; ".join(dict.fromkeys(run.machine for run in own)),
                 hours(sum(run.points[-1].seconds for run in own)),
-                tuning_hours(name) or "–",
+                tuning_hours(tuned_by[name]) if name in tuned_by else "–",
             ]
         )
     header = ["algorithm", "critic sees", "observation", "precision", "EMA", "decisions counted"]
@@ -241,42 +243,40 @@ def published_given(runs: Runs) -> str:
     return markdown_table(header, rows, right=(7, 8))
 
 
-def tuning_hours(algorithm: str) -> str:
-    """Processor time of the trials that an algorithm's settings are from, and of the finalists."""
-    if (name := TUNED_BY.get(algorithm)) is None:
-        return ""
-    lines = read_lines(TUNING / f"{name}.journal")
+def tuning_hours(search: Path) -> str:
+    """Processor time of the trials of a search and of its finalists."""
+    lines = read_lines(search.with_suffix(".journal"))
     # A trial that was copied into a wider space has its state at once.
     trials = sum(line["op_code"] == _CREATE_TRIAL and "state" not in line for line in lines)
-    sweep = load_sweep(TUNING / f"{name}.yaml")
-    trials += len(finalists_of(name)) * sweep.final_seeds
+    sweep = load_sweep(search)
+    trials += len(finalists_of(search)) * sweep.final_seeds
     return hours(trials * sweep.trial_seconds)
 
 
-def published_tuning(runs: Runs) -> str:
+def published_tuning(runs: Runs, tuned_by: Searches = TUNED_BY) -> str:
     """The search that the settings of each tuned algorithm are from, and which trial they are."""
     rows: list[list[str]] = []
     for algorithm in algorithms_of(runs):
-        if (name := TUNED_BY.get(algorithm)) is None:
+        if (search := tuned_by.get(algorithm)) is None:
             continue
-        trials = trials_of(TUNING / f"{name}.journal")
+        trials = trials_of(search.with_suffix(".journal"))
         settings = settings_from(runs[algorithm, TIMED_DECK][0].settings)
         agree = [_agree(trial, settings) for _, trial in trials]
         used = agree.index(True) if any(agree) else None
         rows.append(
             [
                 f"`{algorithm}`",
-                f"`{name}.yaml`",
+                f"`{search.name}`",
                 f"{len(trials)}",
                 rounded(trials[0][0]),
-                _settings_in_use(name, settings, trials, used),
+                _settings_in_use(search, settings, trials, used),
             ]
         )
     header = ["algorithm", "search", "trials", "best trial", "settings in use"]
     return markdown_table(header, rows, right=(2, 3))
 
 
-def _settings_in_use(name: str, settings: Any, trials: Sequence[Trial], used: int | None) -> str:
+def _settings_in_use(search: Path, settings: Any, trials: Sequence[Trial], used: int | None) -> str:
     """Which trial the settings in use are of, and its mean over other seeds if it was a finalist.
 
     The best of many noisy trials looks better than it is.
@@ -284,18 +284,18 @@ def _settings_in_use(name: str, settings: Any, trials: Sequence[Trial], used: in
     if used is None:
         return "not a trial"
     text = "the best trial" if used == 0 else f"{rounded(trials[used][0])} (number {used + 1})"
-    if not (finalists := finalists_of(name)):
+    if not (finalists := finalists_of(search)):
         return text
     best = finalists[0]
     value, _, high = (best.pop(key) for key in ("value", "low", "high"))
-    assert _agree(best, settings), f"the settings in use are not the first in {name}-finalists.csv"
-    seeds = load_sweep(TUNING / f"{name}.yaml").final_seeds
+    assert _agree(best, settings), f"the settings in use are not the best finalist of {search}"
+    seeds = load_sweep(search).final_seeds
     return f"{text}; {seeds} other seeds: {-value:.4f} ± {high - value:.4f}"
 
 
-def finalists_of(name: str) -> list[dict[str, float]]:
+def finalists_of(search: Path) -> list[dict[str, float]]:
     """The finalists of a search, best first; none if its trials were not trained again."""
-    path = TUNING / f"{name}-finalists.csv"
+    path = search.with_name(f"{search.stem}-finalists.csv")
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
