@@ -152,18 +152,29 @@ def publish(
     return [result for result in together if result not in published]
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.publish", description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument(
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument(
         "--beside",
         action="store_true",
         help=f"bring them into {OTHERS.name}, for other tables than the main one",
     )
-    arguments = parser.parse_args()
-    files = (OTHERS, RANKED) if arguments.beside else (RANKED, OTHERS)
+    place.add_argument(
+        "--into",
+        type=Path,
+        metavar="DOCS",
+        help=f"bring them into {PUBLISHED} and {ITERATIONS.name} of this folder of an extension",
+    )
+    arguments = parser.parse_args(argv)
+    files = (OTHERS, RANKED, ITERATIONS) if arguments.beside else (RANKED, OTHERS, ITERATIONS)
+    if arguments.into:
+        files = arguments.into / PUBLISHED, RANKED, arguments.into / ITERATIONS.name
     for result in publish(arguments.folders, *files):
         print(f"{result.algorithm} on {result.rules}, seed {result.seed}")
+    if arguments.into:
+        return
     ranked = unite([(RANKED.name, load_results(RANKED))])
     for name, content in draw_intervals(values_of(ranked), log=columns_of(ranked)).items():
         write_file(PICTURES / name, content)

@@ -17,6 +17,7 @@ from benchmarks.publish import (
     MOST_ROWS,
     OTHERS,
     RANKED,
+    main,
     publish,
     read_iterations,
     thinned,
@@ -129,6 +130,20 @@ def test_seeds_of_former_settings_leave_the_published_results(tmp_path: Path) ->
     last = write_benchmark(tmp_path / "last", [coded], "decisions\n30\n")
     publish([last], target, other, iterations)
     assert load_results(target) == [mmd, coded]
+
+
+def test_results_of_an_extension_are_published_in_its_folder(tmp_path: Path) -> None:
+    new = [result(1, 0.1, 0.4, "another")]
+    folder = write_benchmark(tmp_path / "run", new, "decisions\n10\n")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    main([f"{folder}", "--into", f"{docs}"])
+    assert load_results(docs / "published.jsonl") == new
+    rows = [*read_iterations(docs / "iterations.csv.xz")]
+    assert rows == [{"rules": "2x4-h2", "algorithm": "another", "seed": "1", "decisions": "10"}]
+    ranked = write_benchmark(tmp_path / "ranked", [load_results(RANKED)[0]], "decisions\n10\n")
+    with pytest.raises(SystemExit, match=r"is in published\.jsonl: bring it there"):
+        main([f"{ranked}", "--into", f"{docs}"])
 
 
 def test_iterations_are_of_published_runs(tmp_path: Path) -> None:
