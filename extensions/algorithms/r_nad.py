@@ -281,16 +281,11 @@ class RNaD(Trainer):
         """Take one step of the optimizer on the steps of some games; returns its metrics."""
         settings = self.settings
         masks = steps.action_masks != 0
-        alpha = regularization_alpha(self.updates, settings.delta_m)
         logits, values = self._evaluate(self.network, steps)
         log_probs = _log_probs(logits, masks)
         with torch.no_grad():
             _, target_values = self._evaluate(self.target_network, steps)
-            reg, previous = (
-                _log_probs(self._evaluate(network, steps)[0], masks)
-                for network in (self.reg_network, self.previous_reg_network)
-            )
-            log_ratios = log_probs - (alpha * reg + (1 - alpha) * previous)
+            log_ratios = log_probs - self._reg_log_probs(steps, masks)
             value_targets, q_values = v_trace(
                 steps,
                 target_values,
@@ -326,6 +321,21 @@ class RNaD(Trainer):
             inputs = steps.observations.flatten(0, 1), steps.hidden_cards.flatten(0, 1)
             logits, values = network(*self.backend.cast(*inputs))
         return logits.reshape(*shape, -1), values.reshape(shape)
+
+    def _reg_log_probs(self, steps: Trajectories, masks: Tensor) -> Tensor:
+        """Log probabilities of the regularization policy, which fades from the previous one."""
+        alpha = regularization_alpha(self.updates, self.settings.delta_m)
+
+        def of(network: nn.Module) -> Tensor:
+            with self.backend.autocast():
+                # Without hidden cards there are the logits alone.
+                logits, _ = network(*self.backend.cast(steps.observations.flatten(0, 1)))
+            return _log_probs(logits.reshape(masks.shape), masks)
+
+        newer = of(self.reg_network)
+        if alpha == 1:
+            return newer
+        return alpha * newer + (1 - alpha) * of(self.previous_reg_network)
 
     @torch.no_grad()
     def _follow(self) -> None:
