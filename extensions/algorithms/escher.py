@@ -88,9 +88,9 @@ class ESCHERSettings(Settings, frozen=True, kw_only=True):
             "the weight t to the power of this number. With 0, all iterations have the same "
             "weight. 1 is linear averaging.",
             ge=0,
-            le=2,
+            le=10,
         ),
-    ] = 1.0
+    ] = 2.0
     replay_size: Annotated[
         PositiveInt, doc("Number of decisions that the replay buffer of the value network holds.")
     ] = 50_000
@@ -111,7 +111,16 @@ class ESCHERSettings(Settings, frozen=True, kw_only=True):
         PositiveInt, doc("Number of gradient steps of the average policy in an iteration.")
     ] = 8
     batch_size: Annotated[PositiveInt, doc("Number of samples in a minibatch.")] = 512
-    learning_rate: Annotated[Positive, doc("Learning rate of Adam for all networks.")] = 1e-3
+    learning_rate: Annotated[
+        Positive, doc("Learning rate of Adam for the networks of regrets and policies.")
+    ] = 3e-3
+    value_learning_rate: Annotated[
+        Positive,
+        doc(
+            "Learning rate of Adam for the value network. All regrets come from this "
+            "network, so it has to learn fastest."
+        ),
+    ] = 0.01
     reward_scale: RewardScale = 1.0
 
     def __post_init__(self) -> None:
@@ -183,8 +192,9 @@ class ESCHER(Trainer):
         # Of it the policy alone is trained.
         average_policy = ActorCritic(n_inputs, self.n_actions, shared_critic=True, **sizes)
         self.average_policy = average_policy.to(self.device)
+        rates = {"value_network": settings.value_learning_rate}
         self.optimizers = {
-            name: Adam(getattr(self, name).parameters(), lr=settings.learning_rate)
+            name: Adam(getattr(self, name).parameters(), lr=rates.get(name, settings.learning_rate))
             for name in _NETWORKS
         }
         actions = (self.n_actions,)

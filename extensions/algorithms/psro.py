@@ -34,6 +34,7 @@ from german_whist.common.settings import (
     doc,
 )
 from german_whist.common.typing import Array, JsonObject
+from german_whist.engine.batch.results import StepResult
 from german_whist.solvers.policy_queries import PolicyQueries
 from german_whist.solvers.view_cells import path_tables
 from german_whist.training.algorithms.base import Arrays, Trainer, TrainerState, torch_device
@@ -88,7 +89,8 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
         PositiveInt,
         doc(
             "Number of hands that two policies play to estimate an entry of the payoff "
-            "matrix. The number is rounded up to whole batches of games."
+            "matrix. They play each deal twice, with the seats exchanged. The number is "
+            "rounded up to whole batches of games."
         ),
     ] = 4096
     meta_solver: Annotated[
@@ -96,7 +98,7 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
         doc(
             "How the policies of the population are weighted. `nash` weights them by an "
             "equilibrium of the payoff matrix. `uniform` gives all policies the same "
-            "weight, as in fictitious play."
+            "weight, as in fictitious play, and needs no payoffs."
         ),
     ] = "nash"
     # The oracle.
@@ -117,8 +119,8 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
         ),
     ] = 0.0
     n_envs: Annotated[int, doc("Number of games played side by side.", ge=2, le=10**12 - 1)] = 1024
-    n_epochs: NEpochs = 1
-    batch_size: BatchSize = 1024
+    n_epochs: NEpochs = 4
+    batch_size: BatchSize = 256
     learning_rate: Annotated[
         NonNegative, doc("Learning rate of Adam at the start of each best response.")
     ] = 3e-3
@@ -146,11 +148,12 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
         float,
         doc(
             "Decay of the exponential moving average (EMA) of the weights at "
-            "each gradient step. The policy with the averaged weights joins the population.",
+            "each gradient step. The policy with the averaged weights joins the population. "
+            "0: no average.",
             ge=0,
             lt=1,
         ),
-    ] = 0.99
+    ] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -205,8 +208,17 @@ class ResponseCollector(SelfPlayCollector):
     @torch.no_grad()
     def collect(self, network: Any, n_steps: int, rng: np.random.Generator) -> tuple[int, int]:
         """Fill the buffer with a whole hand of each game, and estimate advantages."""
+        result = self.play_hands(network, n_steps, rng, int(rng.integers(2)))
+        self._estimate_advantages(network, n_steps, result)
+        return self.n_envs, n_steps * self.n_envs
+
+    @torch.no_grad()
+    def play_hands(
+        self, network: Any, n_steps: int, rng: np.random.Generator, first_seat: int
+    ) -> StepResult:
+        """Play a hand in each game, the learner in alternate seats from the first game on."""
         buffer, backend, n_envs = self.buffer, self.backend, self.n_envs
-        self.learner_seats = (np.arange(n_envs) + rng.integers(2)) % 2
+        self.learner_seats = (np.arange(n_envs) + first_seat) % 2
         # Drawn once for each hand.
         drawn = rng.choice(len(self.population), n_envs, p=self.meta_strategy)
         result = self.games.observe()
@@ -232,8 +244,7 @@ class ResponseCollector(SelfPlayCollector):
             result = self.games.step(buffer.env_actions[buffer.env_indices, buffer.actions[step]])
             buffer.rewards[step], buffer.dones[step] = result.rewards, result.ended
         assert buffer.dones[n_steps - 1].all(), "a hand is longer than others"
-        self._estimate_advantages(network, n_steps, result)
-        return n_envs, n_steps * n_envs
+        return result
 
     def mean_return(self, n_steps: int) -> float:
         """The learner's mean return in the last hands, divided by the scale of rewards."""
@@ -281,7 +292,8 @@ class PSRO(Trainer):
         self.oracle = ResponseOracle(settings.response)
         self.population: list[Any] = [_frozen(self.oracle.ema_network)]
         self.payoffs: Array = np.zeros((1, 1))
-        """Mean return of each policy of the population against each, both seats alike."""
+        """Mean return of each policy of the population against each, both seats alike; of the
+        first alone if nothing is solved."""
         self.meta_strategy: Array = np.ones(1)
         self._begin_response()
 
@@ -305,17 +317,16 @@ class PSRO(Trainer):
     def _add_member(self) -> None:
         """Add the best response to the population, and solve the larger matrix game."""
         member = _frozen(self.oracle.ema_network)
-        row = [self._play(member, other) for other in self.population]
-        self.population.append(member)
-        n_members = len(self.population)
-        payoffs = np.zeros((n_members, n_members))
-        payoffs[:-1, :-1] = self.payoffs
-        payoffs[-1, :-1], payoffs[:-1, -1] = row, np.negative(row)
-        self.payoffs = payoffs
+        n_members = len(self.population) + 1
         if self.settings.meta_solver == "nash":
-            self.meta_strategy = matrix_equilibrium(payoffs)
+            row = [self._play(member, other) for other in self.population]
+            payoffs = np.zeros((n_members, n_members))
+            payoffs[:-1, :-1] = self.payoffs
+            payoffs[-1, :-1], payoffs[:-1, -1] = row, np.negative(row)
+            self.payoffs, self.meta_strategy = payoffs, matrix_equilibrium(payoffs)
         else:
             self.meta_strategy = np.full(n_members, 1 / n_members)
+        self.population.append(member)
         # The next best response begins as this one.
         self.oracle = ResponseOracle(self.settings.response)
         self.oracle.load_weights(weights_of(member))
@@ -326,14 +337,18 @@ class PSRO(Trainer):
         self.oracle.collector.play_against(self.population, self.meta_strategy)
 
     def _play(self, network: Any, opponent: Any) -> float:
-        """Mean return of a network against another one."""
-        collector, returns = self.oracle.collector, list[float]()
+        """Mean return of a network against another one, each deal with both in either seat."""
+        collector, rng, returns = self.oracle.collector, self.oracle.rng, list[float]()
+        n_steps, n_envs = collector.n_steps, collector.n_envs
         collector.play_against([opponent], np.ones(1))
-        for _ in range(-(-self.settings.payoff_hands // collector.n_envs)):
-            hands, decisions = collector.collect(network, collector.n_steps, self.oracle.rng)
-            self.hands += hands
-            self.decisions += decisions
-            returns.append(collector.mean_return(collector.n_steps))
+        for _ in range(-(-self.settings.payoff_hands // (2 * n_envs))):
+            deals = int(rng.integers(2**32))
+            for first_seat in range(2):
+                self.oracle.games.reset(deals)
+                collector.play_hands(network, n_steps, rng, first_seat)
+                self.hands += n_envs
+                self.decisions += n_steps * n_envs
+                returns.append(collector.mean_return(n_steps))
         return float(np.mean(returns))
 
     # -- checkpoints

@@ -34,6 +34,7 @@ def trainer() -> Any:
         hidden_sizes=(128, 128),
         n_envs=2048,
         learning_rate=3e-3,
+        value_learning_rate=3e-3,
     )
     trainer: Any = make_trainer(settings)
     rng = np.random.default_rng(1)

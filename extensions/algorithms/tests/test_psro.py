@@ -98,6 +98,22 @@ def test_payoffs_are_those_of_the_arena(trainer: Any) -> None:
         assert payoffs[one, other] == pytest.approx(estimate.value, abs=1.5 * half)
 
 
+def test_payoffs_are_of_deals_with_both_in_either_seat(trainer: Any) -> None:
+    """Whoever always plays the same card of the same cards gains nothing against itself."""
+
+    class First(torch.nn.Module):
+        def forward(self, observations: Any, hidden_cards: Any = None) -> Any:
+            logits = -1e3 * torch.arange(trainer.settings.options.rules.actions)
+            values = None if hidden_cards is None else torch.zeros(len(observations))
+            return logits.float().repeat(len(observations), 1), values
+
+    assert trainer._play(First(), First()) == 0
+    collector = trainer.oracle.collector
+    collector.play_hands(First(), collector.n_steps, trainer.oracle.rng, 0)
+    assert collector.mean_return(collector.n_steps) != 0  # one seat of other deals alone
+    trainer._begin_response()
+
+
 def test_best_response_plays_against_drawn_policies(trainer: Any) -> None:
     """The seat that does not learn plays a policy of the population, for a whole hand."""
     collector, oracle = trainer.oracle.collector, trainer.oracle
@@ -137,3 +153,5 @@ def test_uniform_meta_strategy_is_fictitious_play() -> None:
     for _ in range(3):
         trainer.iterate()
     np.testing.assert_allclose(trainer.meta_strategy, [0.25] * 4)
+    # No payoffs are played.
+    assert trainer.decisions == 3 * 32

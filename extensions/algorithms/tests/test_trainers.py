@@ -190,7 +190,8 @@ EFFECTS: dict[str, dict[str, dict[str, Any]]] = {
         "regret_steps": {"regret_steps": 3},
         "policy_steps": {"policy_steps": 3},
         "batch_size": {"batch_size": 4},
-        "learning_rate": {"learning_rate": 0.01},
+        "learning_rate": {"learning_rate": 0.02},
+        "value_learning_rate": {"value_learning_rate": 0.02},
         "reward_scale": {"reward_scale": 3.0},
     },
 }
@@ -259,7 +260,7 @@ def test_bad_settings_are_refused_in_a_sentence(
 def test_settings_say_what_a_learner_is_given() -> None:
     for trainer, critic, ema in (
         ("r_nad", "own view", "on"),
-        ("psro", "own view", "on"),
+        ("psro", "own view", "off"),
         ("escher", "hidden cards", "off"),
     ):
         given = small(trainer).given
@@ -268,6 +269,7 @@ def test_settings_say_what_a_learner_is_given() -> None:
         assert given.decisions == "both seats"
     assert small("r_nad", critic="oracle", ema_decay=0).given.critic == "hidden cards"
     assert small("r_nad", ema_decay=0).given.ema == "off"
+    assert small("psro", ema_decay=0.9).given.ema == "on"
 
 
 def test_psro_says_where_no_best_response_is_completed() -> None:
