@@ -102,14 +102,18 @@ def test_v_trace_equals_its_definition(vtrace_lambda: float) -> None:
         rng.normal(size=(*shape, 2)),
         rng.random(shape) < 0.2,
     )
-    probs = rng.dirichlet(np.ones(n_actions), shape)
-    log_ratios, values = rng.normal(size=(*shape, n_actions)), rng.normal(size=shape)
+    legal = rng.random((*shape, n_actions)) < 0.7
+    np.put_along_axis(legal, actions[..., None], True, -1)
+    probs = rng.dirichlet(np.ones(n_actions), shape) * legal
+    probs /= probs.sum(-1, keepdims=True)
+    log_ratios = np.where(legal, rng.normal(size=(*shape, n_actions)), 0)
+    values = rng.normal(size=shape)
     next_values = rng.normal(size=(n_games, 2))
     targets, q_values = v_trace(
         steps,
         torch.tensor(values),
         torch.tensor(next_values),
-        torch.tensor(np.log(probs)),
+        torch.tensor(probs).log(),
         torch.tensor(log_ratios),
         eta=ETA,
         vtrace_lambda=vtrace_lambda,
