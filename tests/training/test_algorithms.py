@@ -57,7 +57,14 @@ def test_trainer_comes_near_an_equilibrium(trainer: str, tmp_path: Path) -> None
 THREE_ITERATIONS = {
     "ppo": {"hidden_sizes": [8], "n_envs": 4, "n_steps": 4, "batch_size": 8},
     "mmd": {"hidden_sizes": [8], "n_envs": 4, "n_steps": 4, "batch_size": 8},
-    "nfsp": {"hidden_sizes": [8], "n_envs": 2, "batch_size": 4, "train_every": 16},
+    "nfsp": {
+        "hidden_sizes": [8],
+        "n_envs": 2,
+        "batch_size": 4,
+        "train_every": 16,
+        "averaging": 1,
+        "anneal_learning_rate": True,
+    },
     "mccfr": {"iteration": 16},
     "sb3": {
         "hidden_sizes": [8],

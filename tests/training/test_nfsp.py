@@ -141,8 +141,13 @@ def ascending(trainer: NFSP) -> Array:
 # -- learning
 
 
-def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = NFSP(settings())
+@pytest.mark.parametrize(
+    "changes", [{}, {"averaging": 1.5, "anneal_learning_rate": True}], ids=["paper", "weighted"]
+)
+def test_both_networks_learn_by_the_formulas(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = NFSP(settings(**changes))
     minibatches: dict[str, list[Array]] = {"replay_buffer": [], "reservoir_buffer": []}
     for name, rows in minibatches.items():
         buffer = getattr(trainer, name)
@@ -162,14 +167,15 @@ def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) ->
     for _ in range(6):
         for rows in minibatches.values():
             rows.clear()
+        rate = 0.02 * (1 - trainer.decisions / 10_000) if changes else 0.02
         metrics = trainer.iterate()
         losses = []
         for transitions, decisions in zip(*minibatches.values(), strict=True):
             assert len(transitions) == len(decisions) == 32
             losses.append(
                 (
-                    q_learning(q_network, target, adams[0], transitions),
-                    imitation(average_policy, adams[1], decisions),
+                    q_learning(q_network, target, adams[0], transitions, rate),
+                    imitation(average_policy, adams[1], decisions, rate),
                 )
             )
             updates += 1
@@ -187,6 +193,10 @@ def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) ->
             for name, weight in weights_of(network).items():
                 if not name.startswith("value."):
                     assert weight == pytest.approx(expected[name], rel=1e-3, abs=2e-4), name
+    if changes:
+        weights = trainer.reservoir_buffer.rows["weight"][: len(trainer.reservoir_buffer)]
+        assert np.unique(weights) == pytest.approx(np.arange(1, 7) ** 1.5)
+        assert (np.diff(weights) >= 0).all()
     # One update of both networks in every sixteen decisions.
     assert updates == trainer.decisions // 16 > 21
     assert targets_differed
@@ -195,7 +205,9 @@ def test_both_networks_learn_by_the_formulas(monkeypatch: pytest.MonkeyPatch) ->
         assert weight == pytest.approx(average_policy[name], rel=1e-3, abs=2e-4)
 
 
-def q_learning(weights: Weights, target: Weights, adam: PlainAdam, rows: Array) -> float:
+def q_learning(
+    weights: Weights, target: Weights, adam: PlainAdam, rows: Array, rate: float
+) -> float:
     """A step towards reward + max over legal actions of the target's values; undiscounted."""
     activations = forward(weights, Q_LAYERS, rows["observation"].astype(float))
     numbers = np.arange(len(rows))
@@ -207,20 +219,24 @@ def q_learning(weights: Weights, target: Weights, adam: PlainAdam, rows: Array) 
     d_output[numbers, rows["action"]] = 2 * td_errors / len(rows)
     gradients: Weights = {}
     add_gradients(gradients, weights, Q_LAYERS, activations, d_output)
-    adam.step(weights, gradients, 0.02)
+    adam.step(weights, gradients, rate)
     return float((td_errors**2).mean())
 
 
-def imitation(weights: Weights, adam: PlainAdam, rows: Array) -> float:
-    """A step down the negative log-likelihood of what best responses played."""
+def imitation(weights: Weights, adam: PlainAdam, rows: Array, rate: float) -> float:
+    """A step down the weighted negative log-likelihood of what best responses played."""
     activations = forward(weights, POLICY_LAYERS, rows["observation"].astype(float))
     log_probs = masked_log_softmax(activations[-1], rows["action_mask"])
     d_output = np.exp(log_probs)
     d_output[np.arange(len(rows)), rows["action"]] -= 1
+    share = np.ones(len(rows))
+    if "weight" in (rows.dtype.names or ()):
+        share = rows["weight"].astype(float)
+    share /= share.sum()
     gradients: Weights = {}
-    add_gradients(gradients, weights, POLICY_LAYERS, activations, d_output / len(rows))
-    adam.step(weights, gradients, 0.02)
-    return -float(log_probs[np.arange(len(rows)), rows["action"]].mean())
+    add_gradients(gradients, weights, POLICY_LAYERS, activations, d_output * share[:, None])
+    adam.step(weights, gradients, rate)
+    return -float(log_probs[np.arange(len(rows)), rows["action"]] @ share)
 
 
 # -- buffers

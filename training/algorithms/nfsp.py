@@ -86,7 +86,10 @@ class NFSP(Trainer):
         self.q_network = q_network.to(self.device)
         self.target_q_network = copy.deepcopy(self.q_network).requires_grad_(False)
         self.optimizers = {
-            name: Adam(getattr(self, name).parameters(), lr=settings.learning_rate)
+            name: Adam(
+                [{"params": [*getattr(self, name).parameters()], "lr_scale": 1.0}],
+                lr=settings.learning_rate,
+            )
             for name in ("average_policy", "q_network")
         }
         inputs, actions = (n_inputs,), (self.n_actions,)
@@ -98,8 +101,9 @@ class NFSP(Trainer):
             ("next_action_mask", "i1", actions),
         ]
         self.replay_buffer = ReplayBuffer([*decision, *outcome], settings.replay_size)
+        weight = [("weight", "f4")] if settings.averaging else []
         self.reservoir_buffer = ReservoirBuffer(
-            [*decision, ("action_mask", "i1", actions)], settings.reservoir_size
+            [*decision, ("action_mask", "i1", actions), *weight], settings.reservoir_size
         )
         self.updates = 0
 
@@ -130,6 +134,10 @@ class NFSP(Trainer):
         seed = np.random.SeedSequence([self.settings.seed, self.decisions])
         rng = np.random.default_rng(seed)
         before, every = self.decisions, self.settings.train_every
+        if self.settings.anneal_learning_rate:
+            progress = min(1.0, before / self.settings.decisions)
+            for optimizer in self.optimizers.values():
+                optimizer.set_learning_rate(self.settings.learning_rate * (1 - progress))
         self._play_episodes(int(seed.generate_state(1)[0]), rng)
         losses = []
         for _ in range(self.decisions // every - before // every):
@@ -152,6 +160,7 @@ class NFSP(Trainer):
         best_response = rng.random((n_envs, SEATS)) < settings.anticipatory
         progress = min(1.0, self.decisions / settings.decisions)
         epsilon = settings.epsilon * (1 - progress)
+        iteration = self.hands // n_envs + 1
         step, running = self.games.reset(seed), np.ones(n_envs, np.bool_)
         # The last decision of each seat becomes a transition when the seat moves again, or the
         # episode ends; what the seat is paid until then is its reward.
@@ -198,6 +207,8 @@ class NFSP(Trainer):
             decisions["observation"] = observations[imitated]
             decisions["action_mask"] = action_masks[imitated]
             decisions["action"] = actions[imitated]
+            if settings.averaging:
+                decisions["weight"] = float(iteration) ** settings.averaging
             self.reservoir_buffer.add(decisions, rng)
             self.decisions += len(active)
             step = self.games.step(env_actions[games, actions])
@@ -260,13 +271,17 @@ class NFSP(Trainer):
         return self._gradient_step("q_network", functional.mse_loss(q_values, targets))
 
     def _train_average_policy(self, rng: np.random.Generator) -> float:
-        """One step of imitation: cross-entropy of what best responses have played."""
+        """One step of imitation: weighted cross-entropy of what best responses have played."""
         rows = self.reservoir_buffer.sample(self.settings.batch_size, rng)
         if not len(rows):
             return 0.0
         actions = self._to_tensor(rows["action"]).long()
         logits = self._masked_logits(self._to_tensor(rows["observation"]), rows["action_mask"])
-        return self._gradient_step("average_policy", functional.cross_entropy(logits, actions))
+        if not self.settings.averaging:
+            return self._gradient_step("average_policy", functional.cross_entropy(logits, actions))
+        weight = self._to_tensor(rows["weight"])
+        losses = functional.cross_entropy(logits, actions, reduction="none")
+        return self._gradient_step("average_policy", (losses * weight / weight.mean()).mean())
 
     def _gradient_step(self, network: str, loss: Tensor) -> float:
         optimizer = self.optimizers[network]

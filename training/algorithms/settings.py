@@ -269,6 +269,7 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
         "replay_size",
         "reservoir_size",
         "reward_scale",
+        "averaging",
     )
 
     trainer: str = "nfsp"
@@ -305,6 +306,20 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
     ] = 300
     batch_size: Annotated[PositiveInt, doc("Number of samples in a minibatch.")] = 128
     learning_rate: Annotated[Positive, doc("Learning rate of Adam for both networks.")] = 1e-3
+    anneal_learning_rate: Annotated[
+        bool,
+        doc("Whether the learning rate falls linearly to 0. Otherwise it stays the same."),
+    ] = False
+    averaging: Annotated[
+        float,
+        doc(
+            "Exponent of the weights in the average policy: a decision of iteration t has the "
+            "weight t to the power of this number. With 0, all decisions of best responses have "
+            "the same weight. With a larger number, early ones count less.",
+            ge=0,
+            le=10,
+        ),
+    ] = 0.0
     reward_scale: RewardScale = 1.0
 
     def __post_init__(self) -> None:
