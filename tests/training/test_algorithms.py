@@ -73,6 +73,8 @@ THREE_ITERATIONS = {
         "batch_size": 8,
         "opponents": ["random"],
         "pool_every": 16,
+        "card_ranks": "relative",
+        "anneal_ent_coef": True,
     },
 }
 

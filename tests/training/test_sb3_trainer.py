@@ -18,6 +18,7 @@ from german_whist.common.signals import RunStopped
 from german_whist.training.algorithms.sb3 import SB3Trainer
 from german_whist.training.algorithms.settings import SB3Settings
 from german_whist.training.run import start
+from german_whist.training.run_state import agent_from_weights
 
 TINY = {"name": "tiny", "suits": 2, "ranks": 4, "hand": 2}
 SMALL = {
@@ -85,6 +86,42 @@ def test_sb3_model_has_the_settings() -> None:
         "hand",
         "trump-first",
     )
+
+
+def test_sb3_may_see_relative_ranks(tmp_path: Path) -> None:
+    """The model's probabilities, card by card, are those of its checkpoint."""
+    config = settings(rules="2x5-h3", card_ranks="relative", suit_order="raw", n_envs=64)
+    trainer = SB3Trainer(config)
+    trainer.iterate()
+    env, seen = trainer.games, 0
+    for _ in range(6):
+        observations, masks = env._observations(), env.action_masks()
+        with torch.no_grad():
+            distribution = trainer.model.policy.get_distribution(
+                torch.from_numpy(observations).float(), action_masks=masks
+            ).distribution
+        by_card = np.zeros((64, 52))
+        games, actions = np.nonzero(masks)
+        by_card[games, env._env_actions[games, actions]] = distribution.probs[games, actions]
+        weights, card = trainer.policy_weights(), trainer.network_card()
+        agent = agent_from_weights(config, weights, card, "sample", "endgame=network")
+        views = env._batch.batch.views(env._batch.seats)
+        np.testing.assert_allclose(agent.probabilities(views), by_card, atol=1e-5)
+        seen += int((env._env_actions[games, actions] != actions).sum())
+        env.step(distribution.probs.numpy().argmax(1))
+    assert seen > 100
+    assert config.given.observation == "relative ranks"
+    trainer.write_extra_files(tmp_path / "weights")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_sb3_anneals_the_entropy_bonus() -> None:
+    trainer = SB3Trainer(settings(anneal_ent_coef=True, ent_coef=0.5, decisions=1024))
+    found = []
+    for _ in range(3):
+        trainer.iterate()
+        found.append(trainer.model.ent_coef)
+    assert found == pytest.approx([0.5, 0.375, 0.25])
 
 
 def test_sb3_counts_learner_decisions_and_meets_budget() -> None:

@@ -27,6 +27,7 @@ from ...agents.base import Agent
 from ...agents.calls import AgentFault
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import Count, NetworkCard
+from ...agents.networks.relative_ranks import InputRows, gather_rows
 from ...common.plugins import error_location, error_text
 from ...common.schema import convert
 from ...common.typing import Array, JsonObject
@@ -95,18 +96,47 @@ class Model(MaskablePPO):
         return [*super()._excluded_save_params(), "learning_rate", "lr_schedule"]
 
 
-class ScaledVecEnv(GermanWhistVecEnv):
-    """The games with rewards divided by `reward_scale`; `infos` have the unscaled returns."""
+class LearnerVecEnv(GermanWhistVecEnv):
+    """The games as the learner sees them, with scaled rewards and perhaps relative ranks.
 
-    def __init__(self, *args: Any, reward_scale: float, **options: Any) -> None:
+    `infos` have the unscaled returns, and observations of the end with the printed ranks: SB3 reads
+    those of truncated episodes alone, which there are none of.
+    """
+
+    def __init__(
+        self, *args: Any, reward_scale: float, relative_ranks: bool, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
-        self.reward_scale = reward_scale
+        self.reward_scale, self.relative_ranks = reward_scale, relative_ranks
+        shape = self.num_envs, self.rules.actions
+        self._relative_masks = np.zeros(shape, np.int8)
+        self._env_actions = np.zeros(shape, np.int64)
+
+    def _observations(self) -> Any:
+        if not self.relative_ranks:
+            return super()._observations()
+        batch = self._batch
+        rows = InputRows(
+            observations=batch.observations,
+            masks=batch.masks,
+            inputs=np.arange(batch.observations.shape[1]),
+            relative_ranks=True,
+            network_inputs=np.zeros_like(batch.observations),
+            network_masks=self._relative_masks,
+            env_actions=self._env_actions,
+        )
+        batch.batch.backend.run_rows(self.num_envs, gather_rows, rows)
+        return rows.network_inputs
+
+    def action_masks(self) -> Array:
+        return self._relative_masks != 0 if self.relative_ranks else super().action_masks()
 
     def step_async(self, actions: Array) -> None:
         """Refuse actions outside of the masks: SB3 chooses those only by logits below -1e8."""
-        if not self.action_masks()[np.arange(self.num_envs), actions].all():
+        games = np.arange(self.num_envs)
+        if not self.action_masks()[games, actions].all():
             raise ArithmeticError(MASK_IGNORED)
-        super().step_async(actions)
+        super().step_async(self._env_actions[games, actions] if self.relative_ranks else actions)
 
     def step_wait(self) -> tuple[Array, Array, Array, list[Info]]:
         observations, rewards, dones, infos = super().step_wait()
@@ -206,7 +236,8 @@ class SB3Trainer(Trainer):
         super().__init__(settings)
         self.callbacks = SessionCallbackList(settings.decisions)
         options = settings.options
-        self.inputs = inputs_of(options)
+        relative_ranks = settings.card_ranks == "relative"
+        self.inputs = inputs_of(options, relative_ranks)
         self.pool = OpponentPool(
             settings.opponents,
             options.rules,
@@ -217,7 +248,7 @@ class SB3Trainer(Trainer):
         )
         self.snapshots: dict[str, dict[str, Array]] = {}
         """Weights of the earlier policies that play, by their names in the pool."""
-        self.games = ScaledVecEnv(
+        self.games = LearnerVecEnv(
             settings.n_envs,
             options.rules,
             opponent=self.pool,
@@ -225,6 +256,7 @@ class SB3Trainer(Trainer):
             suit_order=settings.suit_order,
             horizon=settings.horizon,
             reward_scale=settings.reward_scale,
+            relative_ranks=relative_ranks,
             illegal="raise",
         )
         self.model = Model(
@@ -260,8 +292,11 @@ class SB3Trainer(Trainer):
         self.model.set_logger(Logger(None, [SharedTensorBoard(writer, written_by_run)]))
 
     def _learning_rate(self) -> float:
-        progress = min(1.0, self.decisions / self.settings.decisions)
-        return self.settings.learning_rate * (1 - progress)
+        return self.settings.learning_rate * (1 - self._progress)
+
+    @property
+    def _progress(self) -> float:
+        return min(1.0, self.decisions / self.settings.decisions)
 
     # -- one iteration
 
@@ -310,6 +345,8 @@ class SB3Trainer(Trainer):
         n_samples = n_steps * settings.n_envs
         model.batch_size = _batch_size(n_samples, settings.batch_size)
         model.normalize_advantage = n_samples > 1
+        if settings.anneal_ent_coef:
+            model.ent_coef = settings.ent_coef * (1 - self._progress)
         try:
             with _naming_callbacks():
                 model.learn(n_samples, callback=self.callbacks, reset_num_timesteps=False)
@@ -369,12 +406,16 @@ class SB3Trainer(Trainer):
 
     def network_card(self) -> NetworkCard:
         return NetworkCard(
-            kind="mlp", inputs=input_names(self.inputs), hidden_sizes=self.settings.hidden_sizes
+            kind="mlp",
+            inputs=input_names(self.inputs),
+            hidden_sizes=self.settings.hidden_sizes,
+            card_ranks=self.settings.card_ranks,
         )
 
     def write_extra_files(self, path: Path) -> None:
-        """Write SB3's own zip."""
-        self.model.save(path.with_suffix(".zip"))
+        """Write SB3's own zip, whose model reads what the environments show."""
+        if self.settings.card_ranks == "absolute":
+            self.model.save(path.with_suffix(".zip"))
 
     # -- state
 

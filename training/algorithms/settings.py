@@ -351,10 +351,19 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 class SB3Settings(Settings, frozen=True, kw_only=True):
     """MaskablePPO of sb3-contrib against fixed agents and earlier policies of the run."""
 
-    fixed: ClassVar[tuple[str, ...]] = (*Settings.fixed, "reward_scale")
+    fixed: ClassVar[tuple[str, ...]] = (*Settings.fixed, "reward_scale", "card_ranks")
 
     trainer: str = "sb3"
     hidden_sizes: HiddenSizes = (256, 256)
+    card_ranks: Annotated[
+        CardRanks,
+        doc(
+            "How the network sees ranks. `absolute` keeps the printed rank, as the "
+            "environments do. `relative` counts a card's rank among the cards still in "
+            "play. The checkpoints then have no `.zip` of SB3, because its model could "
+            "not read what the environments show."
+        ),
+    ] = "absolute"
     n_envs: Annotated[PositiveInt, doc("Number of games played side by side.")] = 256
     n_steps: Annotated[
         PositiveInt, doc("Number of decisions that an iteration collects from each game.")
@@ -387,6 +396,10 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     gamma: Gamma = 1.0
     gae_lambda: GAELambda = 0.95
     ent_coef: Annotated[NonNegative, doc("Weight of the entropy bonus.")] = 0.02
+    anneal_ent_coef: Annotated[
+        bool,
+        doc("Whether the weight of the entropy bonus falls linearly to 0. Otherwise it stays."),
+    ] = False
     vf_coef: VfCoef = 0.5
     max_grad_norm: MaxGradNorm = 0.5
     reward_scale: RewardScale = 1.0
@@ -430,7 +443,7 @@ class SB3Settings(Settings, frozen=True, kw_only=True):
     def given(self) -> Given:
         return Given(
             critic=OWN_VIEW,
-            observation="absolute ranks",
+            observation=f"{self.card_ranks} ranks",
             precision=self.precision,
             ema=on_or_off(0),
             decisions=OWN_SEAT,
