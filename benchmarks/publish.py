@@ -168,9 +168,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         help=f"bring them into {PUBLISHED} and {ITERATIONS.name} of this folder of an extension",
     )
     arguments = parser.parse_args(argv)
-    files = (OTHERS, RANKED, ITERATIONS) if arguments.beside else (RANKED, OTHERS, ITERATIONS)
     if arguments.into:
         files = arguments.into / PUBLISHED, RANKED, arguments.into / ITERATIONS.name
+    else:
+        files = (OTHERS, RANKED) if arguments.beside else (RANKED, OTHERS)
     for result in publish(arguments.folders, *files):
         print(f"{result.algorithm} on {result.rules}, seed {result.seed}")
     if arguments.into:

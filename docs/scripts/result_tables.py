@@ -74,8 +74,8 @@ _CREATE_TRIAL, _SET_PARAMETER, _END_TRIAL = 4, 5, 6
 """Operations of Optuna's journal."""
 _NO_SETTINGS = ("number", "decisions")
 """Of a finalist: its trial's number, and its budget, which a benchmark has beside the settings."""
-_ROUNDING = 0.05
-"""Relative difference between a trial's number and the one in a benchmark's file, in two digits."""
+_DIGITS = 2
+"""Digits of a trial's numbers in the file of a benchmark."""
 
 Trial = tuple[float, dict[str, Any]]
 """Exploitability and settings."""
@@ -322,8 +322,12 @@ def trials_of(journal: Path) -> list[Trial]:
 
 def _agree(trial: dict[str, Any], settings: Any) -> bool:
     """Whether settings are those of a trial, but for what the table of what was given names."""
+
+    def rounded_to(value: Any) -> Any:
+        return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+
     return all(
-        math.isclose(getattr(settings, name), value, rel_tol=_ROUNDING)
+        getattr(settings, name) in (value, rounded_to(value))
         for name, value in trial.items()
         if name not in ("ema_decay", "kl_coef", *_NO_SETTINGS)
     )
