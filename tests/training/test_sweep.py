@@ -49,7 +49,6 @@ from german_whist.training.experiments.sweep import (
     mean_win_rate,
     run_sweep,
 )
-from german_whist.training.folder import STATE
 from german_whist.training.presets import load_settings, settings_from
 from german_whist.training.run_state import EvaluationResult, RunState, load_state, save_state
 from german_whist.training.settings import Settings
@@ -175,6 +174,8 @@ def test_sweep_resumes_to_its_trials_and_writes_a_preset(
     # Once there are enough of them, nothing more is tried.
     assert main(command) == 0
     assert {trial.name for trial in (folder / "trials").iterdir()} == {"0", "1", "2"}
+    # What would resume a trial is not kept beyond its end.
+    assert not [*folder.rglob("state.safetensors")]
 
 
 def test_finalists_are_ranked_on_fresh_deals_with_ties(
@@ -544,6 +545,12 @@ def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
     assert len({str(trial.params) for trial in trials}) == len(trials) >= 4
 
 
+def trained_decisions(run: Path) -> list[int]:
+    """Decisions so far at the end of each iteration."""
+    with open(run / "progress.csv", newline="", encoding="utf-8") as file:
+        return [int(row["decisions"]) for row in csv.DictReader(file)]
+
+
 def test_killed_trial_resumes_from_its_state(tmp_path: Path) -> None:
     folder, lines = tmp_path / "sweep", list[str]()
     sweep = load_sweep(written(tmp_path, trials=1, settings={**SMALL, "save_every": 256}))
@@ -566,8 +573,8 @@ def test_killed_trial_resumes_from_its_state(tmp_path: Path) -> None:
     result = run_sweep(sweep, folder, log=lines.append)
     (trial,) = result.study.trials
     assert (trial.number, trial.params, trial.state.name) == (0, interrupted.params, "COMPLETE")
-    rows = load_state(state)[1].rows
-    assert rows[0]["decisions"] < saved < rows[-1]["decisions"]
+    decisions = trained_decisions(state.parent)
+    assert decisions[0] < saved < decisions[-1]
     # One that dies of it again and again is given up.
     trial = result.study.ask({"n_epochs": optuna.distributions.IntDistribution(1, 3)})
     trial.set_user_attr("process", (socket.gethostname(), os.getpid(), 3))
@@ -663,7 +670,7 @@ def test_trial_seconds_buy_the_decisions_of_a_trial(
     base = {**TABLES["settings"], "decisions": 1_000_000}
     path = written(tmp_path, **{**TABLES, "settings": base}, trials=1, trial_seconds=1)
     result = run_sweep(load_sweep(path), tmp_path / "sweep", log=lambda _: None)
-    assert load_state(tmp_path / "sweep" / "trials" / "0" / STATE)[1].trainer["decisions"] >= 640
+    assert trained_decisions(tmp_path / "sweep" / "trials" / "0")[-1] >= 640
     assert load_settings(tmp_path / "sweep" / "best.yaml").decisions == 640
     assert result.best.settings["decisions"] == 640
 

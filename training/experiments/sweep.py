@@ -283,6 +283,8 @@ def _run_trials(
             for trial, job in zip(trials, jobs, strict=True):
                 if (code := codes[job.name]) in (0, UNSTABLE):
                     result = _record_end(sweep, trial, job, diverged=bool(code))
+                    # It is for resuming, and with a replay buffer may have half a gigabyte.
+                    (job.folder / STATE).unlink(missing_ok=True)
                     sampled = " ".join(format_overrides(trial_settings(trial)))
                     log(f"{job.name}, {result}: {sampled}")
             if failures := [code for code in codes.values() if code not in (0, UNSTABLE)]:
