@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import mean
@@ -358,8 +358,11 @@ def published_spread(runs: Runs, decks: Sequence[str]) -> str:
     return _numbers(["algorithm", *(f"`{deck}`" for deck in shown)], rows)
 
 
-def published_pairs(runs: Runs, decks: Sequence[str]) -> str:
-    """Differences of the means of all pairs of networks, with Welch's intervals."""
+def published_pairs(runs: Runs, decks: Sequence[str], one_of: Container[str] | None = None) -> str:
+    """Differences of the means of all pairs of networks, with Welch's intervals.
+
+    With `one_of`, only pairs that have at least one of these algorithms.
+    """
     names = [name for name in algorithms_of(runs) if name not in NOT_LEARNED]
     return pairs_table(
         {
@@ -369,7 +372,8 @@ def published_pairs(runs: Runs, decks: Sequence[str]) -> str:
                 if (name, deck) in runs
             }
             for deck in decks
-        }
+        },
+        one_of,
     )
 
 

@@ -97,7 +97,7 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
     n_envs: Annotated[int, doc("Number of games played side by side.", ge=2, le=10**12 - 1)] = 1024
     n_steps: NSteps = 0
     # Regularization.
-    eta: Annotated[Positive, doc("Weight η of the regularization in the rewards.")] = 0.2
+    eta: Annotated[Positive, doc("Weight η of the regularization in the rewards.")] = 0.05
     delta_m: Annotated[
         PositiveInt,
         doc(
@@ -105,7 +105,7 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
             "regularization policy. During the first half of the next Δ_m steps, the new "
             "regularization policy gradually replaces the old one."
         ),
-    ] = 200
+    ] = 400
     # Optimization.
     n_epochs: NEpochs = 1
     batch_size: Annotated[
@@ -116,7 +116,7 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
             le=10**12 - 1,
         ),
     ] = 1024
-    learning_rate: LearningRate = 3e-3
+    learning_rate: LearningRate = 8e-3
     learning_rate_end: LearningRateEnd = 0.0
     beta: Annotated[
         Positive,
@@ -124,12 +124,12 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
             "Threshold β of NeuRD. If a logit is further than β from the mean of the "
             "legal logits, the update does not move it further away."
         ),
-    ] = 2.0
+    ] = 8.0
     neurd_clip: Annotated[
         Positive,
         doc("Largest absolute advantage in the loss of NeuRD. Larger advantages are clipped."),
-    ] = 10_000.0
-    vtrace_lambda: Annotated[Fraction, doc("λ of V-trace, which computes the value targets.")] = 1.0
+    ] = 15.0
+    vtrace_lambda: Annotated[Fraction, doc("λ of V-trace, which computes the value targets.")] = 0.8
     ema_decay: Annotated[
         float,
         doc(
@@ -139,7 +139,7 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
             ge=0,
             lt=1,
         ),
-    ] = 0.99
+    ] = 0.98
 
     def __post_init__(self) -> None:
         super().__post_init__()

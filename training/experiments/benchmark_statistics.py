@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -59,14 +59,17 @@ def _spread_text(tasks: Sequence[Array], digits: int = 4) -> str:
     return estimate_text(estimate, digits)
 
 
-def pairs_table(values: Values) -> str:
+def pairs_table(values: Values, one_of: Container[str] | None = None) -> str:
     """Differences of the means of all pairs with Welch's intervals; bold: without 0.
 
-    Empty where no two algorithms have two seeds each.
+    With `one_of`, only pairs that have at least one of these algorithms. Empty where no two
+    algorithms have two seeds each.
     """
     names = dict.fromkeys(name for column in values.values() for name in column)
     rows: list[list[str]] = []
     for first, second in combinations(names, 2):
+        if one_of is not None and first not in one_of and second not in one_of:
+            continue
         cells = [_difference(column.get(first), column.get(second)) for column in values.values()]
         if any(cells):
             pair = " − ".join(markdown_code(name, in_table=True) for name in (first, second))

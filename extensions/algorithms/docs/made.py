@@ -16,6 +16,10 @@ TRAINERS = {
     "psro": "psro:PSROSettings",
     "escher": "escher:ESCHERSettings",
 }
+TUNED_BY = {"r_nad-tuned": FOLDER.parent / "tuning" / "exact-r_nad.yaml"}
+"""The search that the settings of each algorithm are from."""
+NOT_COMPARED = ("ppo", "r_nad-tuned-no-ema")
+"""Rows that would fill the table of pairs without saying more than the table of results."""
 
 
 def pages() -> dict[str, str]:
@@ -42,7 +46,13 @@ def pages() -> dict[str, str]:
     } | runs
     tables = {
         "published-results": result_tables.published_results(every, decks),
-        "published-pairs": result_tables.published_pairs(runs, decks),
+        "published-pairs": result_tables.published_pairs(
+            {run: seeds for run, seeds in every.items() if run[0] not in NOT_COMPARED},
+            decks,
+            one_of={algorithm for algorithm, _ in runs},
+        ),
+        "published-given": result_tables.published_given(runs, TUNED_BY),
+        "published-tuning": result_tables.published_tuning(runs, TUNED_BY),
     }
     guide = with_tables((FOLDER / "guide.md").read_text(encoding="utf-8"), tables)
     return {"docs/guide.md": guide, "docs/settings.md": "\n\n".join(parts) + "\n"}
