@@ -14,6 +14,7 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
+import yaml
 
 from german_whist.common.markup import markdown_table
 from german_whist.common.settings import format_value
@@ -52,7 +53,7 @@ TUNING = ROOT / "benchmarks" / "tuning"
 TUNED_BY = {
     "ppo-tuned": TUNING / "exact-ppo.yaml",
     "mmd-tuned": TUNING / "exact-mmd.yaml",
-    "nfsp-tuned": TUNING / "exact-nfsp.yaml",
+    "nfsp-tuned": TUNING / "averaging-nfsp.yaml",
     "sb3-tuned": TUNING / "exact-sb3.yaml",
     "mccfr": TUNING / "exact-mccfr.yaml",
 }
@@ -312,7 +313,7 @@ def trials_of(journal: Path) -> list[Trial]:
         elif line["op_code"] == _SET_PARAMETER:
             value = line["param_value_internal"]
             if choices := json.loads(line["distribution"])["attributes"].get("choices"):
-                value = json.loads(choices[int(value)])
+                value = yaml.safe_load(choices[int(value)])
             settings[line["trial_id"]][line["param_name"]] = value
         elif line["op_code"] == _END_TRIAL and line["values"]:
             # The sweep maximizes.
