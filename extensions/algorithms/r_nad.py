@@ -101,7 +101,7 @@ class RNaDSettings(Settings, frozen=True, kw_only=True):
     delta_m: Annotated[
         PositiveInt,
         doc(
-            "Number of gradient steps Δ_m after which the current policy becomes the new "
+            "Number of gradient steps Δ_m after which the target network becomes the new "
             "regularization policy. During the first half of the next Δ_m steps, the new "
             "regularization policy gradually replaces the old one."
         ),

@@ -18,8 +18,8 @@ TRAINERS = {
 }
 TUNED_BY = {"r_nad-tuned": FOLDER.parent / "tuning" / "exact-r_nad.yaml"}
 """The search that the settings of each algorithm are from."""
-NOT_COMPARED = ("ppo", "r_nad-tuned-no-ema")
-"""Rows that would fill the table of pairs without saying more than the table of results."""
+NOT_COMPARED = ("ppo", "psro", "escher", "r_nad-tuned-no-ema")
+"""Rows that the table of pairs leaves out: it compares only learners with tuned settings."""
 
 
 def pages() -> dict[str, str]:
