@@ -294,13 +294,23 @@ def _settings_in_use(search: Path, settings: Any, trials: Sequence[Trial], used:
     return f"{text}; {seeds} other seeds: {-value:.4f} ± {high - value:.4f}"
 
 
-def finalists_of(search: Path) -> list[dict[str, float]]:
+def finalists_of(search: Path) -> list[dict[str, Any]]:
     """The finalists of a search, best first; none if its trials were not trained again."""
     path = search.with_name(f"{search.stem}-finalists.csv")
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
-        return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+        return [
+            {key: _number_or_name(value) for key, value in row.items()}
+            for row in csv.DictReader(file)
+        ]
+
+
+def _number_or_name(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def trials_of(journal: Path) -> list[Trial]:
