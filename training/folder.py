@@ -152,8 +152,8 @@ def load_run_state(folder: Path) -> tuple[dict[str, Array], RunState]:
     if not paths:
         raise ValueError(f"{error}none was saved yet, so nothing is lost by beginning another run")
     raise ValueError(
-        f"{error}begin another run with the weights of its last checkpoint: "
-        f"german-whist train {folder / SETTINGS} init={paths[-1]}"
+        f"{error}begin another run, if its trainer takes weights with those of its last "
+        f"checkpoint: german-whist train {folder / SETTINGS} init={paths[-1]}"
     )
 
 

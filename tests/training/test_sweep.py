@@ -321,6 +321,7 @@ def test_bounds_are_reached_by_half_of_the_best_and_moved_on() -> None:
         # By whole steps: the trials so far stay on the grid.
         ("gae_lambda", Range(low=0.5, high=0.9, step=0.1), [0.5, 0.6], (0.3, 0.9)),
         ("n_epochs", Range(low=4, high=10, step=2), [4, 6], (2, 10)),
+        ("n_epochs", Range(low=1, high=10, step=4), [9, 5], (1, 13)),  # its last step is 9
         ("n_envs", Range(low=64, high=256, step=64), [256, 192], (64, 384)),
         ("n_envs", Range(low=64, high=256, step=64), [64, 128], (64, 256)),  # no games are none
         # An integer at least: half of the width is less.
@@ -421,7 +422,8 @@ def test_unpromising_trial_is_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "sweep" / "best.yaml").exists()
 
 
-def test_sweep_counts_a_diverged_trial_and_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("budget", [{}, {"trial_seconds": 3}])
+def test_sweep_counts_a_diverged_trial_and_goes_on(budget: dict[str, Any], tmp_path: Path) -> None:
     settings = {
         "trainer": "nfsp",
         "rules": "2x4-h2",
@@ -436,11 +438,38 @@ def test_sweep_counts_a_diverged_trial_and_goes_on(tmp_path: Path) -> None:
         settings=settings,
         space={"learning_rate": [1e5, 1e6]},
         trials=2,
+        **budget,
     )
     lines = list[str]()
     with pytest.raises(ValueError, match="none of its 2 trials was trained to its end"):
         run_sweep(load_sweep(path), tmp_path / "sweep", log=lines.append)
-    assert sum(", diverged: " in line for line in lines) == 2
+    # One that diverges while its budget is measured is not trained.
+    end = " is left out: the training diverged" if budget else ", diverged: "
+    assert sum(bool(re.search(end, line)) for line in lines) == 2
+    assert not any("--resume" in line for line in lines)
+    assert {trial.state.name for trial in study_of(tmp_path / "sweep").trials} == {"PRUNED"}
+
+
+def test_sweep_leaves_out_trials_whose_settings_do_not_go_together(tmp_path: Path) -> None:
+    settings = {**TABLES["settings"], "trainer": "nfsp", "n_envs": 16, "threads": 1}
+    del settings["iteration"]
+    path = written(
+        tmp_path,
+        preset="",
+        settings={**settings, "hidden_sizes": [8], "batch_size": 32, "reservoir_size": 1000},
+        space={"batch_size": [64], "replay_size": [48, 1000]},
+        sampler="Random",
+        pruner="Nop",
+        trials=8,
+        finalists=1,
+    )
+    lines = list[str]()
+    result = run_sweep(load_sweep(path), tmp_path / "sweep", log=lines.append)
+    states = [trial.state.name for trial in result.study.trials]
+    assert set(states) == {"COMPLETE", "PRUNED"}
+    refused = [line for line in lines if "is left out: " in line]
+    assert all("batch_size is 64, and replay_size 48" in line for line in refused), refused
+    assert len(refused) == states.count("PRUNED")
 
 
 @pytest.mark.usefixtures("light_workers")
@@ -486,13 +515,13 @@ def test_resumed_or_shared_sweep_draws_no_trial_twice(
     assert resumed == uninterrupted
 
 
-def test_trials_of_other_processes_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trials_of_other_machines_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = load_sweep(written(tmp_path, space={"ent_coef": {"low": 0.0, "high": 1.0}}, trials=4))
     monkeypatch.setattr("german_whist.training.experiments.sweep.train_or_resume", no_training)
     folder, lines = tmp_path / "sweep", list[str]()
     folder.mkdir()
-    here, parent = socket.gethostname(), os.getppid()
-    for host, process in [("elsewhere", 1), (here, parent), (here, 2**22 + 1)]:
+    hosts = ("elsewhere", "yonder", socket.gethostname())
+    for host, process in zip(hosts, (1, os.getppid(), 2**22 + 1), strict=True):
         trial = study_of(folder).ask({"ent_coef": optuna.distributions.FloatDistribution(0.0, 1.0)})
         trial.set_user_attr("process", (host, process, 1))
     trials = run_sweep(sweep, folder, log=lines.append).study.trials
@@ -501,7 +530,7 @@ def test_trials_of_other_processes_count(tmp_path: Path, monkeypatch: pytest.Mon
     assert states == ["RUNNING", "RUNNING", "COMPLETE", "COMPLETE"]
     running = [line for line in lines if "is trained on" in line]
     assert [line.partition(", or was")[0] for line in running] == [
-        f"trial {number} is trained on {host}" for number, host in enumerate(("elsewhere", here))
+        f"trial {number} is trained on {host}" for number, host in enumerate(hosts[:2])
     ]
 
 
@@ -531,9 +560,11 @@ def test_trial_that_was_ended_in_the_storage_stops(
 
 
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
+@pytest.mark.parametrize("final_seeds", [0, 1])
+def test_sweeps_that_start_at_once_share_one_study(final_seeds: int, tmp_path: Path) -> None:
     folder = tmp_path / "sweep"
-    sweep = load_sweep(written(tmp_path, **TABLES, trials=4, finalists=1))
+    changes = {"trials": 4, "finalists": 2, "final_seeds": final_seeds}
+    sweep = load_sweep(written(tmp_path, **TABLES, **changes))
     fork = get_context("fork")
     processes = [fork.Process(target=run_sweep, args=(sweep, folder)) for _ in range(2)]
     for process in processes:
@@ -543,6 +574,79 @@ def test_sweeps_that_start_at_once_share_one_study(tmp_path: Path) -> None:
         assert process.exitcode == 0
     trials = study_of(folder).trials
     assert len({str(trial.params) for trial in trials}) == len(trials) >= 4
+    # Both compared the best of all trials.
+    best = sorted(trials, key=lambda trial: -trial.value)[:2]
+    with open(folder / "finalists.csv", newline="", encoding="utf-8") as file:
+        assert {int(row["number"]) for row in csv.DictReader(file)} == {t.number for t in best}
+
+
+def test_sweep_waits_for_a_trial_of_another_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    folder, lines = tmp_path / "sweep", list[str]()
+    sweep = load_sweep(written(tmp_path, trials=2, finalists=1))
+    other = study_of(_begun(sweep, folder)).ask()
+    pid = os.getppid()
+    other.set_user_attr("process", (socket.gethostname(), pid, 1))
+
+    def end(seconds: float) -> None:
+        study_of(folder).tell(other.number, 0.25)
+
+    monkeypatch.setattr(sweeping.time, "sleep", end)
+    result = run_sweep(sweep, folder, log=lines.append)
+    waiting = f"waiting for trials that other commands train: trial 1 (process {pid})"
+    assert lines.count(waiting) == 1
+    assert [trial.state.name for trial in result.study.trials] == ["COMPLETE", "COMPLETE"]
+
+
+def _begun(sweep: Any, folder: Path) -> Path:
+    """A sweep's folder with one trial."""
+    run_sweep(replace(sweep, trials=1), folder, log=lambda _: None)
+    return folder
+
+
+def test_renamed_folder_keeps_its_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    sweep, lines = load_sweep(written(tmp_path, trials=2, finalists=1)), list[str]()
+    renamed = _begun(sweep, tmp_path / "sweep").rename(tmp_path / "renamed")
+    assert len(run_sweep(sweep, renamed, log=lines.append).study.trials) == 2
+    # In a storage of its own, others may have their trials too.
+    shared = replace(sweep, storage=str(renamed / JOURNAL))
+    run_sweep(shared, tmp_path / "other", log=lines.append)
+    assert any("has no trials of other" in line and "those of sweep, " in line for line in lines)
+
+
+def test_torn_line_of_a_journal_costs_no_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    sweep = load_sweep(written(tmp_path, trials=2, finalists=1))
+    journal = _begun(sweep, tmp_path / "sweep") / JOURNAL
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + b'{"op_code":6,"worker_id":"a')
+    result = run_sweep(sweep, tmp_path / "sweep", log=lambda _: None)
+    assert [trial.state.name for trial in result.study.trials] == ["COMPLETE", "COMPLETE"]
+    lines = whole.splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[:5], b'{"op_code":6,"wo', *lines[5:]]))
+    with pytest.raises(ValueError, match=r"optuna.log is broken in line 6: delete this line"):
+        run_sweep(sweep, tmp_path / "sweep", log=lambda _: None)
+
+
+def test_states_of_given_up_trials_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    sweep = load_sweep(written(tmp_path, trials=2, finalists=1))
+    folder = _begun(sweep, tmp_path / "sweep")
+    trial = study_of(folder).ask()
+    trial.set_user_attr("process", (socket.gethostname(), os.getpid(), MAX_DEATHS))
+    state = folder / "trials" / "1" / "state.safetensors"
+    state.parent.mkdir()
+    state.write_bytes(b"")
+    study_of(folder).tell(trial.number, state=optuna.trial.TrialState.FAIL)
+    run_sweep(sweep, folder, log=lambda _: None)
+    assert not state.exists()
 
 
 def trained_decisions(run: Path) -> list[int]:

@@ -219,6 +219,8 @@ def base_settings(sweep: Sweep, folder: Path) -> Settings:
 Space = Mapping[str, Range | list[Any]]
 _EDGE = 0.05
 """Part of a range, on its own scale, that counts as its bound."""
+_ROUNDING = 1e-9
+"""Of a number of steps that is a whole one."""
 _STEPS = (0.5, 0.25, 0.125)
 """Parts of its width that a range is widened by; the first that the setting accepts."""
 
@@ -242,12 +244,21 @@ def bounds_reached(space: Space, best: Sequence[JsonObject]) -> dict[str, list[s
 def _place(choices: Range | list[Any], value: Any) -> float | None:
     """Where a value is between the bounds, from 0 to 1; None in a list without an order."""
     if isinstance(choices, Range):
-        low, high, at = (_on_scale(choices, each) for each in (choices.low, choices.high, value))
+        low, high = _ends(choices)
+        low, high, at = (_on_scale(choices, each) for each in (low, high, value))
         return (at - low) / (high - low) if high > low else None
     numbers = _numbers(choices)
     if len(numbers) < 2 or value not in numbers:
         return None
     return numbers.index(value) / (len(numbers) - 1)
+
+
+def _ends(choices: Range) -> tuple[float, float]:
+    """The lowest and the highest value of a range: its last step may end below `high`."""
+    low, high, step = choices.low, choices.high, choices.step
+    if not step:
+        return low, high
+    return low, round(low + math.floor((high - low) / step + _ROUNDING) * step, 12)
 
 
 def _on_scale(choices: Range, value: float) -> float:
@@ -293,8 +304,9 @@ def _values_beyond(choices: Range | list[Any], bound: str, *, is_int: bool) -> l
     """Values beyond a bound, the furthest first."""
     if isinstance(choices, Range):
         is_high = bound == "high"
-        at, sign = (choices.high, 1) if is_high else (choices.low, -1)
-        low, high = (_on_scale(choices, each) for each in (choices.low, choices.high))
+        ends = _ends(choices)
+        at, sign = (ends[1], 1) if is_high else (ends[0], -1)
+        low, high = (_on_scale(choices, each) for each in ends)
         values: list[float] = []
         for part in _STEPS:
             if choices.step:
@@ -343,7 +355,7 @@ def distribution(base: Settings, name: str, choices: Range | list[object]) -> Ba
     if isinstance(choices, list):
         # Optuna stores scalars alone, so other values are stored as YAML.
         return distributions.CategoricalDistribution([*map(format_value, choices)])
-    low, high, log, step = choices.low, choices.high, choices.log, choices.step
+    (low, high), log, step = _ends(choices), choices.log, choices.step
     if type(getattr(base, name, None)) is int:
         return distributions.IntDistribution(int(low), int(high), log, int(step or 1))
     return distributions.FloatDistribution(low, high, log, step)

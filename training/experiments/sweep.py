@@ -8,9 +8,11 @@ trained again with seeds, and evaluated on deals, that selected none.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -35,6 +37,7 @@ from ..algorithms.registry import make_trainer
 from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
+from ..divergence import is_divergence
 from ..folder import SETTINGS, STATE
 from ..presets import settings_from
 from ..run_state import EvaluationResult, load_state
@@ -68,11 +71,14 @@ FINALISTS, FINALISTS_TABLE = "finalists", "finalists.csv"
 """Folder of their trainings, by trial and seed, and their results."""
 _FIRST_FINAL_SEED = 1_000_001
 """Seeds of finalists, over that of the trials; benchmarks have seeds from 1 to 10,000."""
-_WIDENED, _COPIED, _LOCK, _CLAIMS = "widened", "copied", ".widening.lock", ".claims.lock"
-"""Attributes of a study, the wider space of the next and whether all trials were copied; files."""
+_WIDENED, _COPIED = "widened", "copied"
+"""Attributes of a study: the wider space of the next, and whether all trials were copied."""
+_LOCK, _CLAIMS, _FINAL_LOCK = ".widening.lock", ".claims.lock", ".finalists.lock"
 _SWEEP, _PROCESS = "sweep", "process"
 """Attributes of a study and of a trial: what all trials share; host, process and starts."""
 _ASKED_TO_END = {FIRST_SIGNAL + number for number in END_SIGNALS}
+_SECONDS_BETWEEN_LOOKS = 1
+"""At trials of other commands."""
 _SECONDS_TO_BEGIN = 60
 """After which a trial without a process is of a command that was killed as it drew the trial."""
 _TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
@@ -147,12 +153,12 @@ def run_sweep(
     base = base_settings(sweep, preset_folder or Path())
     storage = sweep.storage or str((folder / JOURNAL).resolve())
     folder.mkdir(parents=True, exist_ok=True)
+    study_name = _study_name(folder, sweep.storage, storage, log)
 
     def open_study(number: int) -> Study:
-        name = f"{folder.name}-widened-{number}" if number else folder.name
         return import_optuna().create_study(
             storage=_open_storage(storage),
-            study_name=name,
+            study_name=f"{study_name}-{_WIDENED}-{number}" if number else study_name,
             direction="maximize",
             load_if_exists=True,
             sampler=make_sampler(sweep.sampler, sweep.seed),
@@ -189,7 +195,24 @@ def run_sweep(
             f"trial {trial.number} {place}, or was broken off there: give the same command there, "
             "and it is compared too"
         )
-    return _select_best(study, sweep, space, base, folder, run, log)
+    # Commands that share the folder compare the same trials: the second finds them trained.
+    with file_lock(folder / _FINAL_LOCK):
+        return _select_best(study, sweep, space, base, folder, run, log)
+
+
+def _study_name(folder: Path, given: str, storage: str, log: Log) -> str:
+    """Name of the study of a sweep's folder, which may have been renamed since it began."""
+    names: list[str] = import_optuna().get_all_study_names(storage=_open_storage(storage))
+    if not names or folder.name in names:
+        return folder.name
+    if not given:
+        return names[0]  # those of wider spaces follow
+    log(
+        f"{storage} has no trials of {folder.name}, which begins now; to go on with those of "
+        f"{' or '.join(name for name in names if f'-{_WIDENED}-' not in name)}, give a --folder "
+        "of this name"
+    )
+    return folder.name
 
 
 def _check_sweep(study: Study, sweep: Sweep, base: Settings, folder: Path, storage: str) -> None:
@@ -253,8 +276,15 @@ def _run_trials(
 ) -> None:
     """Train trials until there are so many; interrupted ones first."""
     _check_strays(study, folder, storage)
+    _delete_states(study, folder)
     distributions = {name: distribution(base, name, choices) for name, choices in space.items()}
-    while (left := most - _n_counted(study)) > 0:
+    while True:
+        left = most - _n_counted(study)
+        if left <= 0:
+            # One of them may be broken off, and be left to this command.
+            if _wait_for_others(study, log):
+                continue
+            return
         count = min(workers, left)
         trials: list[Trial] = []
         jobs: list[Job] = []
@@ -267,8 +297,18 @@ def _run_trials(
                 while len(trials) < count:
                     trials.append(study.ask(distributions))
                     _claim(trials[-1])
-            for trial in trials:
-                settings = _settings_of(trial, base, sweep)
+            for trial in [*trials]:
+                try:
+                    settings = _settings_of(trial, base, sweep)
+                except (SettingsError, ArithmeticError) as error:
+                    if isinstance(error, ArithmeticError) and not is_divergence(error):
+                        raise
+                    # Single values were checked before, but not each with all others.
+                    study.tell(trial, state=_state("PRUNED"))
+                    trials.remove(trial)
+                    sampled = " ".join(format_overrides(trial_settings(trial)))
+                    log(f"trial {trial.number} is left out: {error}: {sampled}")
+                    continue
                 pruning = PruningCallback(storage, study.study_name, sweep.pruner, trial._trial_id)
                 job = Job(
                     name=f"trial {trial.number}",
@@ -299,6 +339,29 @@ def _run_trials(
                 elif status < FIRST_SIGNAL:
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
+
+
+def _delete_states(study: Study, folder: Path) -> None:
+    """Delete what trials would be resumed from that have ended, but not as they should."""
+    for trial in _trials(study, "COMPLETE", "PRUNED", "FAIL"):
+        if not _runs_elsewhere(trial):
+            (folder / TRIALS / str(trial.number) / STATE).unlink(missing_ok=True)
+
+
+def _wait_for_others(study: Study, log: Log) -> bool:
+    """Wait while other commands of this machine train trials; whether there were any."""
+    waited = False
+    while processes := {
+        trial.number: process[1]
+        for trial in filter(_runs_elsewhere, _trials(study, "RUNNING"))
+        if (process := _process_of(trial)) and process[0] == socket.gethostname()
+    }:
+        if not waited:
+            trained = (f"trial {number} (process {pid})" for number, pid in processes.items())
+            log(f"waiting for trials that other commands train: {', '.join(trained)}")
+        waited = True
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    return waited
 
 
 def _claim(trial: Trial) -> None:
@@ -392,7 +455,42 @@ def _open_storage(storage: str) -> str | JournalStorage:
         return storage
     journal = import_optuna().storages.journal
     lock = journal.JournalFileOpenLock(storage)
-    return journal.JournalStorage(journal.JournalFileBackend(storage, lock))
+    if os.path.exists(storage):
+        lock.acquire()
+        try:
+            _mend_journal(storage)
+        finally:
+            lock.release()
+    try:
+        return journal.JournalStorage(journal.JournalFileBackend(storage, lock))
+    except json.JSONDecodeError:
+        raise ValueError(
+            f"{storage} is broken in line {_broken_line(storage)}: delete this line and all lines "
+            "after it, and the sweep goes on with the trials before them"
+        ) from None
+
+
+def _mend_journal(path: str) -> None:
+    """Remove the part of a line at the end of a journal, which the next line would join.
+
+    A full disk or a killed process leaves one; Optuna reads nothing of a journal with such a line.
+    """
+    with open(path, "rb+") as file:
+        content = file.read()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            file.truncate(whole)
+
+
+def _broken_line(path: str) -> int:
+    """Number of the first line that is no JSON, from 1."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                json.loads(line)
+            except ValueError:
+                return number
+    raise AssertionError
 
 
 def _state(name: str) -> TrialState:
@@ -452,7 +550,8 @@ def _train(job: Job, log: Log) -> int:
     except RunStopped as stopped:
         if stopped.status != UNSTABLE:
             raise
-        log(str(stopped))
+        # Without what to do about it: a trial that diverged is not resumed.
+        log(str(stopped.__cause__ or stopped))
         return UNSTABLE
     return 0
 
