@@ -141,14 +141,15 @@ def publish(
     gone = {_key(result) for result in published} - {_key(result) for result in together}
     for rules, algorithm, seed in sorted(gone):
         print(f"removed, since its settings are others: {algorithm} on {rules}, seed {seed}")
-    write_file(target, b"".join(msgspec.json.encode(result) + b"\n" for result in together))
     runs: dict[Key, list[dict[str, str]]] = {}
     for row in read_iterations(iterations):
         rules, algorithm, seed = (row[name] for name in _COLUMNS)
         runs.setdefault((rules, algorithm, seed), []).append(row)
     kept = {key: run for key, run in runs.items() if key not in gone | progress.keys()}
     written = [row for run in [*kept.values(), *progress.values()] for row in thinned(run)]
+    # First, because what is removed from the file of results is known from this file alone.
     write_iterations(iterations, written)
+    write_file(target, b"".join(msgspec.json.encode(result) + b"\n" for result in together))
     return [result for result in together if result not in published]
 
 

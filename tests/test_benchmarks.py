@@ -132,6 +132,28 @@ def test_seeds_of_former_settings_leave_the_published_results(tmp_path: Path) ->
     assert load_results(target) == [mmd, coded]
 
 
+def test_publishing_again_mends_what_an_interrupt_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, other = tmp_path / "published.jsonl", tmp_path / "others.jsonl"
+    iterations = tmp_path / "iterations.csv.xz"
+    old = [result(1, 0.1, 0.4), result(2, 0.1, 0.3)]
+    publish([write_benchmark(tmp_path / "old", old, "decisions\n10\n")], target, other, iterations)
+    changed = result(1, 0.2, 0.2)
+    folder = write_benchmark(tmp_path / "new", [changed], "decisions\n20\n")
+
+    def interrupt(path: Path, *_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("benchmarks.publish.write_file", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            publish([folder], target, other, iterations)
+    publish([folder], target, other, iterations)
+    assert load_results(target) == [changed]
+    assert [row["decisions"] for row in read_iterations(iterations)] == ["20"]
+
+
 def test_results_of_an_extension_are_published_in_its_folder(tmp_path: Path) -> None:
     new = [result(1, 0.1, 0.4, "another")]
     folder = write_benchmark(tmp_path / "run", new, "decisions\n10\n")
