@@ -192,7 +192,8 @@ class CustomNetwork(nn.Module):
             raise
         except RuntimeError as error:
             raise CheckpointError(
-                f"its weights do not fit {self.name} as its source is now: {error}"
+                f"its weights do not fit {self.name} as its source is now, with these rules: "
+                f"{error}"
             ) from None
 
 

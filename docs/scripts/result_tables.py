@@ -300,17 +300,14 @@ def finalists_of(search: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
-        return [
-            {key: _number_or_name(value) for key, value in row.items()}
-            for row in csv.DictReader(file)
-        ]
+        return [{key: _value_of(text) for key, text in row.items()} for row in csv.DictReader(file)]
 
 
-def _number_or_name(text: str) -> float | str:
+def _value_of(text: str) -> Any:
     try:
         return float(text)
     except ValueError:
-        return text
+        return yaml.safe_load(text)
 
 
 def trials_of(journal: Path) -> list[Trial]:
@@ -337,8 +334,9 @@ def _agree(trial: dict[str, Any], settings: Any) -> bool:
     def rounded_to(value: Any) -> Any:
         return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
+    in_use = settings.as_mapping()
     return all(
-        getattr(settings, name) in (value, rounded_to(value))
+        in_use[name] in (value, rounded_to(value))
         for name, value in trial.items()
         if name not in ("ema_decay", "kl_coef", *_NO_SETTINGS)
     )

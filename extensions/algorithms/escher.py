@@ -41,6 +41,7 @@ from german_whist.engine.batch.results import StepResult
 from german_whist.envs import SelfPlayEnv
 from german_whist.training.algorithms.base import Arrays, Trainer, TrainerState, torch_device
 from german_whist.training.algorithms.settings import (
+    MAX_AVERAGING,
     HiddenSizes,
     RewardScale,
     check_batch_fits,
@@ -88,7 +89,7 @@ class ESCHERSettings(Settings, frozen=True, kw_only=True):
             "the weight t to the power of this number. With 0, all iterations have the same "
             "weight. 1 is linear averaging.",
             ge=0,
-            le=10,
+            le=MAX_AVERAGING,
         ),
     ] = 2.0
     replay_size: Annotated[

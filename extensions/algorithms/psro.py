@@ -73,7 +73,8 @@ class PSROSettings(Settings, frozen=True, kw_only=True):
 
     fixed: ClassVar[tuple[str, ...]] = (
         *(name for name in Settings.fixed if name != "n_steps"),
-        *("card_ranks", "critic", "reward_scale"),
+        # Without payoffs of all policies, as `uniform` has them, none can be solved.
+        *("card_ranks", "critic", "reward_scale", "meta_solver"),
     )
 
     trainer: str = "psro"

@@ -49,6 +49,8 @@ MaxGradNorm = Annotated[
 RewardScale = Annotated[
     float, doc("Rewards are divided by this number before learning.", ge=1e-6, le=1e6)
 ]
+MAX_AVERAGING = 5
+"""Largest exponent of an iteration's weight: float32 holds those of 10 million iterations."""
 HiddenSizes = Annotated[LayerSizes, doc("Number of units in each hidden layer.")]
 CustomNetwork = Annotated[
     str,
@@ -317,7 +319,7 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
             "weight t to the power of this number. With 0, all decisions of best responses have "
             "the same weight. With a larger number, early ones count less.",
             ge=0,
-            le=10,
+            le=MAX_AVERAGING,
         ),
     ] = 0.0
     reward_scale: RewardScale = 1.0

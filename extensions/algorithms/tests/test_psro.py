@@ -153,5 +153,6 @@ def test_uniform_meta_strategy_is_fictitious_play() -> None:
     for _ in range(3):
         trainer.iterate()
     np.testing.assert_allclose(trainer.meta_strategy, [0.25] * 4)
-    # No payoffs are played.
+    # No payoffs are played. So a run cannot go on with those of its policies.
     assert trainer.decisions == 3 * 32
+    assert "meta_solver" in PSROSettings.fixed
