@@ -122,7 +122,17 @@ class EndgamePlayer:
         return rules.open_endgame and rules.more_tricks_pay and not low_race
 
     def replace_probabilities(self, views: Array, probs: Array) -> None:
-        """Give probability 1 to an optimal card in views of open endings."""
+        """Move the probabilities in views of open endings to the cards that `improve` plays."""
+        if self._race:
+            # The card of the policy stays if it is one of the best.
+            stated = probs.copy()
+            probs[:] = 0
+            for action in range(probs.shape[1]):
+                rows = np.flatnonzero(stated[:, action] > 0)
+                actions = np.full(len(rows), action)
+                self.improve(views[rows], actions)
+                probs[rows, actions] += stated[rows, action]
+            return
         best = np.full(len(views), -1)
         self.improve(views, best)
         solved = np.flatnonzero(best >= 0)
