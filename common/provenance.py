@@ -49,14 +49,26 @@ def _git(folder: Path, words: str) -> str | None:
     return result.stdout.strip() or None
 
 
+_digests: dict[str, tuple[object, str]] = {}
+"""Modules by their names, with the digests of their files."""
+
+
 def code_sha256(module: str) -> str:
     """SHA-256 of the file of an imported module, and of all files of its package if it is in one.
 
-    Empty for a module without a file.
+    Of the files as they were when it was first asked for, soon after the import: they can be edited
+    while the module is in use. Empty for a module without a file.
     """
-    file = getattr(sys.modules.get(module), "__file__", None)
+    loaded = sys.modules.get(module)
+    file = getattr(loaded, "__file__", None)
     if file is None:
         return ""
+    if module not in _digests or _digests[module][0] is not loaded:
+        _digests[module] = loaded, _sha256_of_files(module, file)
+    return _digests[module][1]
+
+
+def _sha256_of_files(module: str, file: str) -> str:
     package = getattr(sys.modules.get(module.partition(".")[0]), "__path__", ())
     files = {Path(file), *(path for folder in package for path in Path(folder).rglob("*.py"))}
     digest = hashlib.sha256()

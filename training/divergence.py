@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..agents.checkpoints import may_overflow, policy_layers
+from ..agents.checkpoints import may_overflow, policy_layers, weight_shapes
 from ..agents.checkpoints.schema import NetworkCard
 from ..common.typing import Arrays
 from .algorithms.base import Trainer
@@ -34,6 +34,15 @@ def finite_policy(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
             raise ArithmeticError(
                 f"{name} became NaN or infinite after {trainer.decisions:,} decisions"
             )
+    if card.kind == "mlp":
+        actions = max(options.rules.actions for options in trainer.settings.all_options)
+        for name, shape in weight_shapes(card, actions):
+            found = weights[name].shape if name in weights else "missing"
+            if found != shape:
+                raise ValueError(
+                    f"{name} is {found} in what {type(trainer).__name__}.policy_weights() returns, "
+                    f"and its network_card() needs {shape}, as (outputs, inputs)"
+                )
     if card.kind == "mlp" and may_overflow(policy_layers(weights, card)):
         raise ArithmeticError(
             f"the training diverged: after {trainer.decisions:,} decisions the weights are so "

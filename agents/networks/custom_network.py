@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,13 @@ def observation_of(name: str) -> NetworkObservation:
 
 def source_digest(name: str) -> str:
     """SHA-256 of the file that defines a class; empty where there is none."""
+    return _source_digest(network_class(name))
+
+
+@cache  # the file can be edited while the class is in use
+def _source_digest(network: type) -> str:
     try:
-        file = inspect.getsourcefile(network_class(name))
+        file = inspect.getsourcefile(network)
     except TypeError:  # typed into an interpreter
         return ""
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import itertools
 import json
 import re
@@ -313,16 +314,22 @@ def test_results_belong_to_the_source_that_was_trained(
     path = written(tmp_path / "own.yaml", algorithms={"own": algorithm}, decisions=64)
     words = ["benchmark", path, "--folder", "found", "--trust", "own_code:Mine"]
     words += ["--trust", "own_code:Watch"]
-    (first, second, _) = load_benchmark(path).jobs(Path("found"))
+    (first, second, third) = load_benchmark(path).jobs(Path("found"))
     measure_job(first)
     monkeypatch.setattr(benchmarking, "_train", edited_meanwhile)
     measure_job(second)
+    # A process goes on with the code that it imported.
+    measure_job(third)
     results = [
         msgspec.json.decode((job.folder / "result.json").read_bytes(), type=Result)
-        for job in (first, second)
+        for job in (first, second, third)
     ]
-    assert [result.code for result in results] == [before, before]
+    assert [result.code for result in results] == [before] * 3
     assert digest() != before
+    # As in another process.
+    monkeypatch.delitem(sys.modules, "own_code")
+    importlib.import_module("own_code")
+    shutil.rmtree(third.folder)
     monkeypatch.setattr(benchmarking, "run_jobs", None)
     # The second is begun and not ended.
     (second.folder / "result.json").unlink()

@@ -93,6 +93,7 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     assert (
         "- `Reinforce` does not say what its critic sees (in the property `given` of its settings)."
     ) in text
+    assert "- `Reinforce` does not say what its policy reads (" in text
     chart = page.with_name("benchmark-2x4-h2-exploitability-time.svg").read_text()
     assert "Reinforce" in chart
     assert "cfr+" in chart
@@ -100,6 +101,62 @@ def test_benchmark_shows_an_outside_trainer_beside_published(
     assert [(run.algorithm, run.seed) for run in ours] == [("Reinforce", n) for n in (1, 2, 3)]
     # Shown again beside others, with nothing trained.
     assert main(["benchmark", str(page.with_name("results.jsonl"))]) == 0
+
+
+def change_source(folder: Path, right: str, wrong: str) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    code = text.partition("```python\n")[2].partition("```")[0]
+    assert right in code
+    (folder / "reinforce.py").write_text(code.replace(right, wrong), encoding="utf-8")
+    sys.modules.pop("reinforce", None)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ('"policy.bias": self.bias', '"bias": self.bias', "policy.bias is missing in what "),
+        (
+            '"policy.weight": self.weight',
+            '"policy.weight": self.weight.T',
+            "Reinforce.policy_weights() returns, and its network_card() needs (52, ",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_their_card_are_named(
+    right: str, wrong: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change_source(folder, right, wrong)
+    assert main(["train", *SMALL]) != 0
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["critic='none', ema=False", "critics='none'"])
+def test_benchmark_refuses_what_is_given_in_other_words_before_training(
+    given: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = '    trainer: str = "reinforce:Reinforce"\n'
+    own = (
+        "\n    @property\n    def given(self):\n"
+        "        from german_whist.training.given import Given\n\n"
+        f"        return Given({given})\n\n"
+    )
+    change_source(folder, head, head + own)
+    fields = {"preset": "exact", "rules": ["2x4-h2"], "decisions": 9000}
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(fields), encoding="utf-8")
+    assert main(["benchmark", "tiny.yaml", "reinforce:Reinforce"]) == 2
+    assert "the property `given` of ReinforceSettings does not" in capsys.readouterr().err
+    assert not (folder / "runs").exists()
+
+
+def test_two_benchmarks_of_one_folder_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "tiny.yaml").write_text("preset: exact\n", encoding="utf-8")
+    assert main(["benchmark", "one/tiny.yaml", "two/tiny.yaml"]) == 2
+    told = "two of the benchmarks would be written to runs/benchmark-tiny: give one of the files"
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.thorough

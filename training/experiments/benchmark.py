@@ -25,7 +25,7 @@ from ...agents.registry import load_agent
 from ...common.executors import LOCAL
 from ...common.files import file_name, read_yaml_mapping, write_file
 from ...common.markup import one_line
-from ...common.plugins import import_object
+from ...common.plugins import error_text, import_object
 from ...common.processor_time import WorkClock
 from ...common.provenance import processor
 from ...common.reference_loop import reference_seconds
@@ -280,9 +280,19 @@ class BenchmarkJob(Job):
         return "".join(foreign_code(settings_from(self.settings)).values())
 
     def check_code(self) -> None:
-        """Refuse code that the settings name, and that is not trusted or cannot be loaded."""
+        """Refuse code that the settings name, and that is not trusted or cannot be loaded.
+
+        Also if it does not say in words what its learner is given, which its results will have.
+        """
         if not self.is_solved:
             settings = settings_from(self.settings)
+            try:
+                msgspec.convert(msgspec.to_builtins(settings.given), Given)
+            except Exception as error:
+                raise SettingsError(
+                    f"the property `given` of {type(settings).__name__} does not say in words what "
+                    f"its learner is given: {error_text(error)}"
+                ) from error
             is_exact = self.metrics == [EXPLOITABILITY]
             opponents = () if is_exact else self.benchmark.eval_opponents
             check_foreign_code(msgspec.structs.replace(settings, eval_opponents=opponents))

@@ -40,12 +40,16 @@ _GIVEN = {
     "critic": "has a critic that sees {value}; critics of published networks see {usual}",
     "precision": "was trained in {value}; published networks were in {usual}",
     "ema": "has its average of weights {value}; published networks have it {usual}",
+    "observation": "reads {value}; published networks read {usual}",
+    "decisions": "counts the decisions of {value}; published networks count those of {usual}",
 }
 """How a result differs in what it was given."""
 _NOT_GIVEN = {
     "critic": "what its critic sees",
     "precision": "in which precision it was trained",
     "ema": "whether its policy is an average of weights (EMA)",
+    "observation": "what its policy reads",
+    "decisions": "which decisions are counted",
 }
 """What a result may leave open."""
 

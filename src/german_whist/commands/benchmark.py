@@ -18,9 +18,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .worker_options import add_trust_option
+
+if TYPE_CHECKING:
+    from ..training.experiments.benchmark_report import Result
 
 _PAGE = "benchmark.md"
 
@@ -53,6 +58,14 @@ def _is_class(name: str) -> bool:
     return ":" in name and Path(name).suffix not in (".yaml", ".yml", ".jsonl")
 
 
+def _on_decks_of(
+    shown: Sequence[tuple[str, Sequence[Result]]], published: Sequence[Result]
+) -> list[Result]:
+    """Published results on the decks of those that are shown."""
+    decks = {result.rules for _, results in shown for result in results}
+    return [result for result in published if result.rules in decks]
+
+
 def run(arguments: argparse.Namespace) -> int:
     from ..common.files import write_file
     from ..common.markup import printable
@@ -70,7 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     from ..training.experiments.benchmark_report import (
         EXPLOITABILITY,
-        Result,
         columns_of,
         draw_charts,
         page,
@@ -94,6 +106,15 @@ def run(arguments: argparse.Namespace) -> int:
     ends = [name.rpartition(":")[2] for name in classes]
     folders = [Path("runs", "-".join(["benchmark", Path(name).stem, *ends])) for name in names]
     folders[0] = arguments.folder or folders[0]
+    trained = [
+        folder for name, folder in zip(names, folders, strict=True) if Path(name).suffix != ".jsonl"
+    ]
+    for folder in trained:
+        if trained.count(folder) > 1:
+            raise SettingsError(
+                f"two of the benchmarks would be written to {folder}: give one of the files "
+                "another name, or run one benchmark after the other"
+            )
     with trusting(classes):
         # Those to run are checked before the first begins.
         sources = [
@@ -104,6 +125,13 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         shown: list[tuple[str, list[Result]]] = []
         published: list[Result] = published_results() if classes else []
+        # Results that contradict others are refused before the first begins, too.
+        stored = [
+            (name, source)
+            for name, source in zip(names, sources, strict=True)
+            if not isinstance(source, Benchmark)
+        ]
+        unite([*stored, (PUBLISHED, _on_decks_of(stored, published))])
         try:
             for name, source, folder in zip(names, sources, folders, strict=True):
                 is_benchmark = isinstance(source, Benchmark)
@@ -115,9 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("the benchmark goes on with the same command")
             raise
-    decks = {result.rules for _, results in shown for result in results}
-    beside = [result for result in published if result.rules in decks]
-    results = unite([*shown, (PUBLISHED, beside)])
+    results = unite([*shown, (PUBLISHED, _on_decks_of(shown, published))])
     command = shlex.join(["german-whist", "benchmark", *arguments.benchmarks])
     files: dict[str, str | bytes] = {**draw_charts(results)}
     try:
