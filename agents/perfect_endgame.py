@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..common.jit.compiler import allocates, forceinline, jit, warm_up
+from ..common.suggestions import type_phrase
 from ..common.typing import Array
 from ..engine.bitset import popcount
 from ..engine.cards import N_CARDS
@@ -85,7 +86,8 @@ def _improve_races(
 @jit
 def _lowest_that_keeps(ends: np.ndarray, preferred: int, trump: int) -> int:
     """The preferred card if it is one of the best, else the lowest of these; -1: no preference."""
-    best, best_place = preferred, 1000
+    # What is no card is no preference.
+    best, best_place = preferred if preferred < N_CARDS else -1, 1000
     for card in range(N_CARDS):
         if ends[card] == NOT_LEGAL or (best >= 0 and ends[card] < ends[best]):
             continue
@@ -141,6 +143,12 @@ class EndgamePlayer:
 
     def improve(self, views: Array, actions: Array) -> None:
         """Replace the actions in views of open endings by optimal ones."""
+        is_array = isinstance(actions, np.ndarray) and actions.dtype.kind in "iu"
+        if not is_array or actions.shape != (len(views),):
+            raise ValueError(
+                f"actions is {type_phrase(actions)}: give an array of integers, one for each of "
+                f"{len(views)} views"
+            )
         improve = _improve_races if self._race else _improve
         for kind in self._kinds:
             improve(self._record, available_tablebase(kind), thread_scratch(), views, actions)

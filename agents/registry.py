@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.plugins import Entry, Registry, error_location, error_text
+from ..common.provenance import code_sha256
 from ..common.suggestions import type_phrase
 from ..common.trust import check_trusted
 from ..engine.rules import Match, Rules, RulesLike, as_match, load_rules, name_beside
@@ -207,13 +208,22 @@ def _named_agent(
         agent = _function_agent(found.factory, rules, found.parameters, match)
     else:
         agent = _call_factory(found, rules, match)
-        if agent.rules != rules:
-            raise CannotPlay(
-                f"{found.text} plays {name_beside(agent.rules, [rules])} and not "
-                f"{name_beside(rules, [agent.rules])}"
-            )
+        _check_plays(agent, found.text, rules)
     agent.name = found.title
     return agent
+
+
+def _check_plays(agent: Agent, text: str, rules: Rules) -> None:
+    """Refuse an agent that was made for other rules than it was asked for."""
+    if getattr(agent, "rules", None) is None:
+        raise CannotPlay(
+            f"{text} has no rules: call super().__init__(rules, match=match) in its __init__"
+        )
+    if agent.rules != rules:
+        raise CannotPlay(
+            f"{text} plays {name_beside(agent.rules, [rules])} and not "
+            f"{name_beside(rules, [agent.rules])}"
+        )
 
 
 @dataclass(frozen=True)
@@ -246,6 +256,15 @@ def _find(text: str) -> _Found:
     else:
         raise ValueError(unknown_agent(text, name, list(agent_names())))
     return _Found(title, text, factory, _split(parameter_text), usage)
+
+
+def code_of_agents(agents: Iterable[Agent], modules: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of the code of agents that are not of this package, by module; beside `modules`."""
+    makers = [getattr(agent, "function", type(agent)) for agent in agents]
+    named = {*modules, *(getattr(maker, "__module__", "") for maker in makers)}
+    own = __name__.partition(".")[0]
+    foreign = {name for name in named if name.partition(".")[0] != own}
+    return {name: digest for name in sorted(foreign) if (digest := code_sha256(name))}
 
 
 def named_code(text: str) -> str:
@@ -325,7 +344,9 @@ def as_agent(
     if isinstance(source, (str, Path)):
         return _named_agent(str(source), rules, match=match)
     if isinstance(source, type) and issubclass(source, Agent):
-        return source(rules, match=match)
+        agent = source(rules, match=match)
+        _check_plays(agent, source.__name__, rules)
+        return agent
     if isinstance(source, Agent):
         _check_made_for(source, source.name, rules, match)
         return source
@@ -435,7 +456,10 @@ def _fits(make: partial[Agent], parameters: list[str]) -> bool:
 def _misfit(make: partial[Agent], parameters: list[str], text: str, usage: str | None) -> str:
     fits_bare = _fits(make, [])
     if not parameters or (usage is None and not fits_bare):
-        remedy = "it has to take the rules, its parameters, and match=None"
+        remedy = (
+            "it has to take the rules, its parameters, and match=None, or be a function of views "
+            "and rng, by these names"
+        )
         return f"{text} is no agent that can be made: {remedy}"
     given = ",".join(parameters)
     if fits_bare and not _fits(make, [""]):

@@ -303,7 +303,8 @@ class AnswersAgain(IllegalActionLoses):
 class raw_env(GameAEC):  # noqa: N801 - the name that PettingZoo asks for
     """The environment of `env()` without wrappers: an illegal action raises `IllegalAction`.
 
-    The options are those of `env`. After an error the environment is as it was before the call.
+    The options are those of `env`. After an error of `step` the environment is as it was before;
+    after one of `reset`, reset it again.
     """
 
     metadata: dict[str, object] = {  # noqa: RUF012 - PettingZoo reads it from the class

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 
 from ..agents.registry import common_rules
@@ -82,7 +82,7 @@ class ArenaConfig:
             write_record=records,
             journal=journal,
         )
-        if not all(isinstance(agent, str) for agent in agents):
+        if not all(isinstance(agent, (str, Path)) for agent in agents):
             if config.workers > 1:
                 raise ValueError(
                     "agents that are objects play in this process alone: give their names, or "
@@ -94,9 +94,10 @@ class ArenaConfig:
 
 
 def _checked_int(value: object, name: str, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+    is_int = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_int or not low <= value <= high:
         raise ValueError(f"{name} is {value!r}: it has to be a whole number from {low} to {high}")
-    return value
+    return int(value)
 
 
 def _stopping_rule(hands: int | None, until: float | None) -> StoppingRule:

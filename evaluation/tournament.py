@@ -17,7 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from ..agents.checkpoints import WEIGHTS, read_fields
-from ..agents.registry import check_agents, is_own_code, parse_agent_name
+from ..agents.registry import (
+    check_agents,
+    code_of_agents,
+    is_own_code,
+    named_code,
+    parse_agent_name,
+)
 from ..common.executors import (
     LOCAL,
     Executor,
@@ -77,6 +83,7 @@ class Arena:
         anchor: str | None = None,
     ) -> None:
         self.config = config
+        agents = [str(agent) if isinstance(agent, Path) else agent for agent in agents]
         self._specs = [(agents[i], agents[j]) for i, j in pairings]
         check_agents(agents, config.play.rules)
         if rated and all(isinstance(agent, str) for agent in agents):
@@ -97,7 +104,10 @@ class Arena:
         if rated:
             _check_ladder(self.names, anchor)
         if config.journal is not None:
-            config.journal.begin(self._identity([*agents], pairings))
+            names = [str(agent) for agent in agents]
+            modules = [named_code(name).partition(":")[0] for name in names]
+            code = code_of_agents(agent_of.values(), modules)
+            config.journal.begin(self._identity(names, code, pairings))
         self.schedule = Schedule(
             [
                 PairingProgress(
@@ -117,7 +127,7 @@ class Arena:
         self._began = time.monotonic()
 
     def _identity(
-        self, agents: list[str], pairings: Sequence[tuple[int, int]]
+        self, agents: list[str], code: dict[str, str], pairings: Sequence[tuple[int, int]]
     ) -> dict[str, object]:
         """Everything that must be equal in a run that resumes from a file."""
         config = self.config.play
@@ -133,6 +143,8 @@ class Arena:
             "until": self.config.stopping_rule.until,
             "play_out": config.play_out,
             "records": config.records,
+            # Agents of the package alone have no code of others.
+            **({"code": code} if code else {}),
             "reduce_variance": config.reduce_variance,
         }
 
@@ -375,6 +387,13 @@ def _names(
     for name, agent in zip(names, agents, strict=True):
         if isinstance(agent, str) and owners[name] != agent:
             raise ValueError(f"{name} is what {owners[name]} and {agent} are called: name one anew")
+    # Different objects may have one name, such as that of their class.
+    taken: dict[str, AgentSpec] = {}
+    for place, agent in enumerate(agents):
+        number, name = 2, names[place]
+        while taken.setdefault(names[place], agent) is not agent and not isinstance(agent, str):
+            names[place] = f"{name}-{number}"
+            number += 1
     return tuple(names)
 
 

@@ -33,7 +33,13 @@ from ..agents.base import Agent, agent_key, decision_streams
 from ..agents.calls import call_agent, naming_faults
 from ..agents.networks.network_inputs import Observations
 from ..agents.perfect_endgame import is_open, open_ending
-from ..agents.registry import check_agents, common_rules, load_agent, parse_agent_name
+from ..agents.registry import (
+    check_agents,
+    code_of_agents,
+    common_rules,
+    load_agent,
+    parse_agent_name,
+)
 from ..common.executors import Executor, InProcessExecutor
 from ..common.files import (
     atomic_write,
@@ -43,7 +49,7 @@ from ..common.files import (
     write_file,
 )
 from ..common.jit.compiler import allocates, jit
-from ..common.provenance import code_sha256, package_version
+from ..common.provenance import package_version
 from ..common.schema import convert, read_json
 from ..common.typing import Array, JsonObject
 from ..engine.batch.batch import Batch
@@ -362,13 +368,7 @@ def generate_dataset(
 
 
 def _code_of(agents: Sequence[Agent], names: Sequence[str]) -> dict[str, str]:
-    """SHA-256 of the code of agents that are not of this package, by module."""
-    makers = [getattr(agent, "function", type(agent)) for agent in agents]
-    modules = [getattr(maker, "__module__", "") for maker in makers]
-    modules += [parse_agent_name(name)[1].partition(":")[0] for name in names]
-    own = __name__.partition(".")[0]
-    foreign = {name for name in modules if name.partition(".")[0] != own}
-    return {name: digest for name in sorted(foreign) if (digest := code_sha256(name))}
+    return code_of_agents(agents, [parse_agent_name(name)[1].partition(":")[0] for name in names])
 
 
 @contextmanager

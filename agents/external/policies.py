@@ -202,11 +202,18 @@ def _wrap_policy(policy: Any) -> Policy:
 
     def call_module(observations: Array, masks: Array) -> object:
         device = next((param.device for param in policy.parameters()), "cpu")
-        with torch.no_grad():
-            return policy(
-                torch.from_numpy(observations).float().to(device),
-                torch.from_numpy(masks).bool().to(device),
-            )
+        # In evaluation mode, in which playing changes no statistics and drops nothing.
+        modes = [(part, part.training) for part in policy.modules()]
+        policy.eval()
+        try:
+            with torch.no_grad():
+                return policy(
+                    torch.from_numpy(observations).float().to(device),
+                    torch.from_numpy(masks).bool().to(device),
+                )
+        finally:
+            for part, mode in modes:
+                part.training = mode
 
     return call_module
 

@@ -74,6 +74,11 @@ class SB3Agent(PolicyAgent):
         super().__init__(rules, policy, **options, name=name, match=match)
         self._plays_as(trained_on, origin, options["exact"])
         shape = _observation_space(network).shape
+        if stored and trained_on is not None and trained_on.observation == "history":
+            raise CannotPlay(
+                f"{origin} reads histories, and only models of vectors are played by name: play it "
+                "from Python by a function of views"
+            )
         if shape != (spec_of(self.rules).size,):
             raise CannotPlay(
                 f"{origin} reads observations of the shape {shape}, and those of {self.rules.name} "

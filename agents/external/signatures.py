@@ -41,6 +41,11 @@ def check_takes_views(function: Callable[..., object]) -> None:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return  # of compiled code, which tells only when it is called
+    if next(iter(signature.parameters), "") == "rules":
+        raise ValueError(
+            f"{name_of(function)}{signature} makes agents: give what it returns, or its name as in "
+            "module:function"
+        )
     try:
         signature.bind("views", "rng")
     except TypeError as error:

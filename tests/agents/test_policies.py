@@ -15,9 +15,10 @@ from agent_views import act_on, selfplay_views
 from german_whist import OBSERVATION_SPEC, Game, PolicyAgent, load_agent, network_inputs
 from german_whist.agents import agent_names
 from german_whist.agents.base import CannotPlay
+from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.cli import main
 from german_whist.engine.dtypes import VIEW
-from german_whist.evaluation import evaluate
+from german_whist.evaluation import evaluate, ladder
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.callbacks.base import CALLBACKS
 
@@ -283,3 +284,43 @@ def test_an_agent_is_loaded_with_the_rules_of_its_checkpoint() -> None:
     assert load_agent("threshold", "draft").rules.name == "draft"
     with pytest.raises(CannotPlay, match="and not draft"):
         load_agent("champion-1", "draft")
+
+
+def test_module_plays_in_evaluation_mode_and_stays_as_it_was() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            size = OBSERVATION_SPEC.size
+            self.layers = torch.nn.Sequential(torch.nn.BatchNorm1d(size), torch.nn.Dropout())
+            self.logits = torch.nn.Linear(size, 52)
+            self.modes: set[bool] = set()
+
+        def forward(self, observations: Any, masks: Any) -> Any:
+            self.modes.add(self.layers[1].training)
+            return self.logits(self.layers(observations))
+
+    module = Net()
+    mean = module.layers[0].running_mean.clone()
+    agent = PolicyAgent("classic", module)
+    one, two = (evaluate(agent, "random", hands=20, seed=1).rows()[0] for _ in range(2))
+    assert (one["win_rate"], one["margin"]) == (two["win_rate"], two["margin"])
+    assert module.modes == {False}
+    assert module.training
+    assert module.layers[1].training
+    assert torch.equal(module.layers[0].running_mean, mean)
+
+
+def test_agents_of_one_name_are_told_apart() -> None:
+    class First(RandomAgent):
+        name = "agent"
+
+    class Second(RandomAgent):
+        name = "agent"
+
+    result = evaluate(First, [Second, "random"], "2x5-h3", hands=8)
+    assert [row["opponent"] for row in result.rows()] == ["agent-2", "random"]
+    assert {row["agent"] for row in result.rows()} == {"agent"}
+    with pytest.raises(ValueError, match="stands twice"):
+        ladder([First, First, "random"], "2x5-h3", hands=8)

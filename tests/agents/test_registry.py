@@ -10,9 +10,11 @@ import pytest
 from checkpoints import champion_at
 
 from german_whist import compare
-from german_whist.agents.base import CannotPlay
+from german_whist.agents.base import Agent, CannotPlay
 from german_whist.agents.checkpoints.bundled import rules_of_champion
+from german_whist.agents.heuristic.random import RandomAgent
 from german_whist.agents.registry import (
+    as_agent,
     common_rules,
     load_agent,
     parse_agent_name,
@@ -168,3 +170,23 @@ def test_path_that_is_nearly_a_run_is_suggested(tmp_path: Path) -> None:
         compare([near])
     with pytest.raises(ValueError, match=r"no such file or folder$"):
         load_agent("nowhere/smal")
+
+
+class Forgetful(RandomAgent):
+    """It tells its class no rules, so that it plays those of classic."""
+
+    def __init__(self, rules: Any = "classic", *, match: Any = None) -> None:
+        super().__init__()
+
+
+class Bare(Agent):
+    def __init__(self, rules: Any = "classic", *, match: Any = None) -> None:
+        pass
+
+
+def test_class_that_plays_other_rules_than_asked_is_refused() -> None:
+    with pytest.raises(CannotPlay, match="Forgetful plays classic and not 2x5-h3"):
+        as_agent(Forgetful, "2x5-h3")
+    with pytest.raises(CannotPlay, match=r"Bare has no rules: call super\(\).__init__\(rules"):
+        as_agent(Bare)
+    assert as_agent(Forgetful).rules == load_rules("classic")

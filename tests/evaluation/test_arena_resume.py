@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from filelock import FileLock
 
 from german_whist.cli import main
+from german_whist.common.trust import trusting
 from german_whist.evaluation import ladder
 from german_whist.evaluation.chunk_player import Chunk, ChunkPlayer, Task
 from support import KEY, reproducible
@@ -82,6 +85,30 @@ def test_the_command_goes_on_with_the_key_of_its_file(
     assert main([*words, "--seed", "4"]) == 2
     wrong = "is of another run: seed is 0 there and 4 here; name another file"
     assert wrong in capsys.readouterr().err
+
+
+def test_a_run_of_changed_code_does_not_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = (
+        "from german_whist.agents.heuristic.random import RandomAgent\n\n"
+        "class Plays(RandomAgent):\n    pass\n"
+    )
+    options: dict[str, Any] = {**OPTIONS, "hands": 4, "resume": tmp_path / "kept.jsonl"}
+    path = tmp_path / "coded.py"
+    with trusting(["coded:Plays"]):
+        for text in (source, source + "# A remark.\n"):
+            path.write_text(text, encoding="utf-8")
+            sys.modules.pop("coded", None)  # as in another process
+            importlib.invalidate_caches()
+            if "remark" not in text:
+                ladder(["coded:Plays", "threshold"], **options)
+                ladder(["coded:Plays", "threshold"], **options)
+                continue
+            with pytest.raises(ValueError, match=r"is of another run: code is .* name another"):
+                ladder(["coded:Plays", "threshold"], **options)
+    sys.modules.pop("coded", None)
 
 
 @pytest.mark.parametrize("text", ["{", "[1]\n", '{"key": "ab"}\n{"task": 1}\n', '{"a": 1}'])
