@@ -20,18 +20,21 @@ from german_whist import OBSERVATION_SPEC, STATE_SPEC
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--minutes", type=float, default=10, help="of processor time")
-parser.add_argument("--rules", default="classic", help="with a stock")
+parser.add_argument("--rules", default="classic", help="with a stock, and cards alone to choose")
 parser.add_argument("--opponent", default="threshold", help="self: the policy that learns")
 parser.add_argument("--games", type=int, default=1024)
 parser.add_argument("--hands", type=int, default=10_000, help="of the evaluation")
 parser.add_argument("--state", action="store_true", help="a privileged critic")
 parser.add_argument("--seed", type=int, default=1)
 args = parser.parse_args()
+rules = german_whist.load_rules(args.rules)
+if rules.actions > 52 or rules.choice or not rules.foreplay_tricks:
+    parser.error(f"{args.rules}: its hands differ in length, or have no stock")
 
 gymnasium.register_envs(german_whist)
 torch.manual_seed(args.seed)
 torch.set_num_threads(1)
-tricks = german_whist.load_rules(args.rules).foreplay_tricks
+tricks = rules.foreplay_tricks
 likeliest = torch.no_grad()(lambda observations, masks: policy(observations, masks)[0].logits)
 agent, itself = (
     german_whist.PolicyAgent(args.rules, likeliest, suit_order="trump-first", sample=by, name="ppo")

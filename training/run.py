@@ -94,12 +94,7 @@ class Run(TrainingRun):
             if self.note:
                 self.report(self.note)
             if self.state.finished:
-                self.report(
-                    f"this run has come to its end, after {self.trainer.decisions:,} decisions; to "
-                    "train on, change what ended it, as in: "
-                    f"{resume_command(self.folder, settings)} "
-                    f"decisions={2 * self.trainer.decisions}"
-                )
+                self._report_end()
                 return find_checkpoint(self.folder)
             with self._signals:
                 return self._train()
@@ -111,6 +106,19 @@ class Run(TrainingRun):
             raise self._stopped(error) from error
         finally:
             self.close()
+
+    def _report_end(self) -> None:
+        done, settings = self.trainer.decisions, self.settings
+        why, change = f", after {done:,} decisions", f"decisions={2 * done}"
+        if self.state.ended_early:
+            why = f": {self.state.ended_early}"
+            limits = {"patience": settings.patience, "max_minutes": settings.max_minutes}
+            used = [f"{name}=0" for name, value in limits.items() if value]
+            change = " ".join(used) or f"decisions={2 * settings.decisions}"
+        self.report(
+            f"this run has come to its end{why}; to train on, change what ended it, as in: "
+            f"{resume_command(self.folder, settings)} {change}"
+        )
 
     def _stopped(self, error: Exception) -> RunStopped:
         """The end of a run by an error: what is saved of it, and where a fault was raised."""
@@ -132,6 +140,7 @@ class Run(TrainingRun):
             self._iterate_to_the_end()
             self._close_trainer()
             # Before the evaluation, which may take long: a kill during it loses nothing.
+            self.state.ended_early, self.state.budget = self._why_over(), self.settings.decisions
             self.save()
             path = self._evaluate_at_end()
             self.state.finished = True
@@ -201,11 +210,14 @@ class Run(TrainingRun):
         settings = self.settings
         is_late = settings.max_minutes > 0 and self.seconds > 60 * settings.max_minutes
         is_done = self.trainer.decisions >= settings.decisions
-        return is_done or is_late or self.stop_reason is not None
+        ended = self.stop_reason is not None or self.state.ended_early
+        return is_done or is_late or bool(ended)
 
     def _why_over(self) -> str:
         """Why the run ended before its budget, as a sentence; empty after the whole budget."""
         settings, done = self.settings, self.trainer.decisions
+        if self.state.ended_early:
+            return self.state.ended_early
         if self.trainer.stopped:
             return f"a callback ended the training after {done:,} decisions"
         if done >= settings.decisions:
@@ -454,10 +466,12 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
             f"{remedy_without_state(folder)}"
         ) from error
     # The budget may have been changed in the file.
-    if state.finished and trainer.decisions < settings.decisions:
-        state.finished = False
+    if trainer.decisions < settings.decisions != state.budget:
+        state.finished, state.ended_early = False, ""
     if settings != before:
-        _check_that_changes_matter(run, before)
+        changed = _check_that_changes_matter(run, before)
+        if not (_FINAL_SETTINGS - {"callbacks"}).issuperset(changed):
+            state.ended_early = ""
         write_file(folder / SETTINGS, settings.as_yaml())
         state.commands.append(
             f"german-whist train --resume RUN {shlex.join(words)}"
@@ -509,8 +523,8 @@ def _callbacks(
     return callbacks
 
 
-def _check_that_changes_matter(run: Run, before: Settings) -> None:
-    """Refuse changed settings with which nothing would be trained or evaluated."""
+def _check_that_changes_matter(run: Run, before: Settings) -> list[str]:
+    """The changed settings; refuses those with which nothing would be trained or evaluated."""
     settings, played = run.settings, run.trainer.decisions
     if settings.decisions != before.decisions and settings.decisions <= played:
         raise SettingsError(
@@ -530,3 +544,10 @@ def _check_that_changes_matter(run: Run, before: Settings) -> None:
             f"{', '.join(changed)}: {run.folder} has played its {played:,} decisions, so that "
             f"nothing would come of it: raise the budget as well, as in decisions={2 * played}"
         )
+    if 0 < settings.max_minutes < spent and not _FINAL_SETTINGS.intersection(changed):
+        raise SettingsError(
+            f"{', '.join(changed)}: {run.folder} has taken its {settings.max_minutes:g} minutes, "
+            "so that nothing would come of it: give more time as well, as in "
+            f"max_minutes={max(1, math.ceil(2 * spent))}"
+        )
+    return changed

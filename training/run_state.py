@@ -77,6 +77,10 @@ class RunState(Struct, forbid_unknown_fields=True):
     """Decisions of a checkpoint that was written only because a signal ended the command."""
     finished: bool = False
     """Whether the run has ended, by its budget or another limit."""
+    ended_early: str = ""
+    """Why the training has ended before its budget; empty if it has not."""
+    budget: Count = 0
+    """The budget with which it ended."""
     format: int = STATE_FORMAT
 
 

@@ -271,6 +271,7 @@ class ResponseOracle(PPO):
         metrics = self.update(samples, before / self.settings.decisions)
         self.hands += hands
         self.decisions += decisions
+        self._check_finite(metrics)
         return {**metrics, "return": self.collector.mean_return(n_steps)}
 
 

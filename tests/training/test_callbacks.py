@@ -315,6 +315,30 @@ def test_early_stopping_counts_evaluations_without_gain() -> None:
     assert stopped == ["the best win rate against random, 61.0 %, is 2 evaluations ago"]
 
 
+def test_signal_in_the_last_evaluation_does_not_undo_an_early_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stop(Callback):
+        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+            run.stop("it is enough")
+
+    def interrupted(self: Any) -> Path:
+        raise KeyboardInterrupt
+
+    run = start(tmp_path / "run", small_settings("ppo"), callbacks=[Stop()])
+    with monkeypatch.context() as patch:
+        patch.setattr(type(run), "_evaluate_at_end", interrupted)
+        with pytest.raises(RunStopped, match="go on with"):
+            run.go(quiet())
+    ended = run.trainer.decisions
+    assert ended < run.settings.decisions
+    again = resume(tmp_path / "run")
+    again.go(quiet())
+    assert again.trainer.decisions == ended
+    assert again.state.finished
+    assert again.evaluations
+
+
 def test_patience_is_a_setting_of_every_run(tmp_path: Path) -> None:
     config = small_settings(
         "ppo", "patience=1", "eval_every=256", "decisions=1e5", "learning_rate=1e-9"
@@ -323,5 +347,19 @@ def test_patience_is_a_setting_of_every_run(tmp_path: Path) -> None:
     run.go(ConsoleLog(log))
     assert run.trainer.decisions < 20_000
     assert "is 1 evaluations ago" in log.getvalue()
+    # A run that ended before its budget stays ended, until what ended it is changed.
+    ended = run.trainer.decisions
+    for changes in ({}, {"final_eval_hands": 60}):
+        again = resume(tmp_path / "run", **changes)
+        again.go(ConsoleLog(log := io.StringIO()))
+        assert again.trainer.decisions == ended
+        assert again.state.finished
+    again = resume(tmp_path / "run")
+    again.go(ConsoleLog(log := io.StringIO()))
+    assert "this run has come to its end: ended after" in log.getvalue()
+    assert log.getvalue().rstrip().endswith(f"--resume {tmp_path / 'run'} patience=0")
+    again = resume(tmp_path / "run", patience=0, decisions=2 * ended)
+    again.go(quiet())
+    assert again.trainer.decisions >= 2 * ended
     with pytest.raises(SettingsError, match="patience compares results"):
         small_settings("ppo", "patience=1", "eval_opponents=[]")

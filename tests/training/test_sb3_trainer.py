@@ -129,10 +129,10 @@ def test_sb3_counts_learner_decisions_and_meets_budget() -> None:
     trainer = SB3Trainer(config)
     rates, hands = [], 0
     while trainer.decisions < 1000:
-        before = trainer.hands
+        before, decisions = trainer.hands, trainer.decisions
         metrics = trainer.iterate()
         if trainer.decisions < 1000:
-            rates.append((trainer.decisions, metrics["learning_rate"]))
+            rates.append((decisions, metrics["learning_rate"]))
         else:  # cut short
             assert metrics == {}
         assert trainer.decisions == trainer.model.num_timesteps

@@ -329,7 +329,7 @@ class SB3Trainer(Trainer):
         metrics["entropy"] = -metrics["entropy"]
         if math.isnan(metrics["explained_variance"]):  # SB3's value where all returns are equal
             metrics["explained_variance"] = 0.0
-        metrics["learning_rate"] = self._learning_rate()
+        metrics["learning_rate"] = float(model.policy.optimizer.param_groups[0]["lr"])
         if not self._is_finite():
             raise ArithmeticError(_NOT_FINITE.format(self.decisions))
         return metrics if is_whole else {}

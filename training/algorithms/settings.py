@@ -327,6 +327,11 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_network(self)
+        if self.init:
+            raise SettingsError(
+                f"init is {self.init!r}: nfsp begins without Q-values, which no checkpoint holds; "
+                "leave it out"
+            )
         if not self.anticipatory:
             raise SettingsError("anticipatory is 0: no best response plays, so nothing is learned")
         check_batch_fits(
@@ -353,7 +358,10 @@ class NFSPSettings(Settings, frozen=True, kw_only=True):
 class SB3Settings(Settings, frozen=True, kw_only=True):
     """MaskablePPO of sb3-contrib against fixed agents and earlier policies of the run."""
 
-    fixed: ClassVar[tuple[str, ...]] = (*Settings.fixed, "reward_scale", "card_ranks")
+    fixed: ClassVar[tuple[str, ...]] = (
+        *Settings.fixed,
+        *("reward_scale", "card_ranks", "opponents", "pool_size"),
+    )
 
     trainer: str = "sb3"
     hidden_sizes: HiddenSizes = (256, 256)
