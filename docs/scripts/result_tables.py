@@ -54,7 +54,7 @@ TUNED_BY = {
     "ppo-tuned": TUNING / "exact-ppo.yaml",
     "mmd-tuned": TUNING / "exact-mmd.yaml",
     "nfsp-tuned": TUNING / "averaging-nfsp.yaml",
-    "sb3-tuned": TUNING / "exact-sb3.yaml",
+    "sb3-tuned": TUNING / "relative-sb3.yaml",
     "mccfr": TUNING / "exact-mccfr.yaml",
 }
 """The search that the settings of each are from."""
