@@ -1,8 +1,7 @@
 """PPO in one file in CleanRL's manner, on the Gymnasium vector.
 
 `python examples/cleanrl_ppo.py` learns ten minutes of one core against `threshold`, and with
-`--opponent self` against its own policy. With `--state` the critic reads the global state, both
-hands and the stock, which the policy never sees.
+`--opponent self` against its own policy. With `--state` the critic sees both hands and the stock.
 Install in a clone: `pip install ".[train]"`.
 """
 
@@ -27,14 +26,12 @@ parser.add_argument("--hands", type=int, default=10_000, help="of the evaluation
 parser.add_argument("--state", action="store_true", help="a privileged critic")
 parser.add_argument("--seed", type=int, default=1)
 args = parser.parse_args()
-rules = german_whist.load_rules(args.rules)
-if rules.actions > 52 or rules.choice or not rules.foreplay_tricks:
+tricks = (rules := german_whist.load_rules(args.rules)).foreplay_tricks
+if rules.choice or not tricks:
     parser.error(f"{args.rules}: its hands differ in length, or have no stock")
-
 gymnasium.register_envs(german_whist)
 torch.manual_seed(args.seed)
 torch.set_num_threads(1)
-tricks = rules.foreplay_tricks
 likeliest = torch.no_grad()(lambda observations, masks: policy(observations, masks)[0].logits)
 agent, itself = (
     german_whist.PolicyAgent(args.rules, likeliest, suit_order="trump-first", sample=by, name="ppo")

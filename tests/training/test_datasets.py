@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections import namedtuple
 from pathlib import Path
 from typing import Any, ClassVar
@@ -422,10 +424,18 @@ def test_resumed_data_set_refuses_another_version_of_a_module(
     with pytest.raises(KeyboardInterrupt):
         generate_dataset(["my_players:play"], tmp_path / "data", progress=stop, **options)
     text = lowest.read_text()
-    lowest.write_text(text.replace(".argmax(1)", "[:, ::-1].argmax(1)"))
+
+    def write(changed: str) -> None:
+        """As between two processes."""
+        lowest.write_text(changed)
+        shutil.rmtree(package / "__pycache__", ignore_errors=True)
+        for module in ("my_players", "my_players.lowest"):
+            monkeypatch.delitem(sys.modules, module)
+
+    write(text.replace(".argmax(1)", "[:, ::-1].argmax(1)"))
     with pytest.raises(ValueError, match=r"code is {'my_players': '.*'} there and {'my_players'"):
         generate_dataset(["my_players:play"], tmp_path / "data", **options)
-    lowest.write_text(text)
+    write(text)
     resumed = generate_dataset(["my_players:play"], tmp_path / "data", **options)
     assert len(np.unique(resumed.read("deal")["deal"])) == 6
 

@@ -95,7 +95,6 @@ def test_fault_of_a_trainer_shows_its_traceback_and_state(
     ("body", "message"),
     [
         ("def __init__(self, settings):\n    raise KeyError('x')", "KeyError: 'x'"),
-        ("def policy_weights(self): return {}", "KeyError: 'policy.weight'"),
         ("import abc\n@abc.abstractmethod\ndef begin(self): ...", "TypeError: Can't instantiate"),
     ],
 )
