@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
+
+import numpy as np
 
 from ..agents.registry import common_rules
 from ..common.executors import LOCAL, check_backend
@@ -94,10 +96,11 @@ class ArenaConfig:
 
 
 def _checked_int(value: object, name: str, low: int, high: int) -> int:
-    is_int = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_int or not low <= value <= high:
+    is_int = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    number = int(value) if is_int else None
+    if number is None or not low <= number <= high:
         raise ValueError(f"{name} is {value!r}: it has to be a whole number from {low} to {high}")
-    return int(value)
+    return number
 
 
 def _stopping_rule(hands: int | None, until: float | None) -> StoppingRule:
