@@ -96,11 +96,11 @@ class ArenaConfig:
 
 
 def _checked_int(value: object, name: str, low: int, high: int) -> int:
-    is_int = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    number = int(value) if is_int else None
-    if number is None or not low <= number <= high:
-        raise ValueError(f"{name} is {value!r}: it has to be a whole number from {low} to {high}")
-    return number
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        number = int(value)
+        if low <= number <= high:
+            return number
+    raise ValueError(f"{name} is {value!r}: it has to be a whole number from {low} to {high}")
 
 
 def _stopping_rule(hands: int | None, until: float | None) -> StoppingRule:
