@@ -197,17 +197,24 @@ def _add_gumbel_noise(logits: Array, rng: Array) -> Array:
 
 def _wrap_policy(policy: Any) -> Policy:
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(policy, torch.nn.Module):
-        return policy
+    is_module = torch is not None and isinstance(policy, torch.nn.Module)
+    return function_of_module(policy) if is_module else policy
 
-    def call_module(observations: Array, masks: Array) -> object:
-        device = next((param.device for param in policy.parameters()), "cpu")
-        # In evaluation mode, in which playing changes no statistics and drops nothing.
-        modes = [(part, part.training) for part in policy.modules()]
-        policy.eval()
+
+def function_of_module(module: Any) -> Callable[[Array, Array], Any]:
+    """A torch module as a function of arrays; in evaluation mode while it is asked.
+
+    In this mode, playing changes no statistics and drops nothing.
+    """
+    torch: Any = sys.modules["torch"]  # whose module this is
+
+    def call_module(observations: Array, masks: Array) -> Any:
+        device = next((param.device for param in module.parameters()), "cpu")
+        modes = [(part, part.training) for part in module.modules()]
+        module.eval()
         try:
             with torch.no_grad():
-                return policy(
+                return module(
                     torch.from_numpy(observations).float().to(device),
                     torch.from_numpy(masks).bool().to(device),
                 )

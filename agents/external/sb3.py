@@ -74,7 +74,7 @@ class SB3Agent(PolicyAgent):
         super().__init__(rules, policy, **options, name=name, match=match)
         self._plays_as(trained_on, origin, options["exact"])
         shape = _observation_space(network).shape
-        if stored and trained_on is not None and trained_on.observation == "history":
+        if trained_on and trained_on.observation == "history":
             raise CannotPlay(
                 f"{origin} reads histories, and only models of vectors are played by name: play it "
                 "from Python by a function of views"
