@@ -230,7 +230,7 @@ def test_without_opponents_the_exploitability_is_minimized(tmp_path: Path) -> No
     text = f"exploitability {min(exploitability):.4f}"
     assert load_settings(folder / "best.yaml").about == f"the best of 2 trials, {text}"
     assert lines[-2] == f"trial {result.best.number}: {text}"
-    assert f"trial {result.best.number}, {text}: batch_size=" in "\n".join(lines)
+    assert re.search(rf"trial {result.best.number}, {text} in \d+ s: batch_size=", "\n".join(lines))
 
 
 @pytest.mark.usefixtures("light_workers")
@@ -777,6 +777,31 @@ def test_trial_seconds_buy_the_decisions_of_a_trial(
     assert trained_decisions(tmp_path / "sweep" / "trials" / "0")[-1] >= 640
     assert load_settings(tmp_path / "sweep" / "best.yaml").decisions == 640
     assert result.best.settings["decisions"] == 640
+    [row] = csv.DictReader((tmp_path / "sweep" / "trials.csv").read_text().splitlines())
+    progress = (tmp_path / "sweep" / "trials" / "0" / "progress.csv").read_text().splitlines()
+    *_, last = csv.DictReader(progress)
+    assert row["processor_seconds"] == last["processor_seconds"]
+
+
+def test_budget_is_of_iterations_after_the_first_which_are_faster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+
+    class Slower:
+        decisions = 0
+
+        def iterate(self) -> None:
+            nonlocal now
+            self.decisions += 100
+            now += 0.1 if self.decisions <= 1_000 else 1.0
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(sweeping, "processor_seconds", lambda: now)
+    monkeypatch.setattr(sweeping, "make_trainer", lambda _: Slower())
+    # A tenth of the 100 seconds: 10 iterations in the first second, 9 in the others.
+    assert affordable_decisions(settings_from({"trainer": "mccfr"}), 100) == 10_000
 
 
 def test_resumed_trial_keeps_its_measured_budget(

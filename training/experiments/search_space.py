@@ -91,7 +91,7 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
     trial_seconds: Annotated[
         NonNegative,
         doc(
-            "Processor time of a trial in seconds. The speed of the first iterations "
+            "Processor time of a trial in seconds. The speed in about the first tenth of this time "
             "decides how many `decisions` fit in. 0: every trial has the `decisions` "
             "of the settings."
         ),

@@ -74,14 +74,15 @@ _FIRST_FINAL_SEED = 1_000_001
 _WIDENED, _COPIED = "widened", "copied"
 """Attributes of a study: the wider space of the next, and whether all trials were copied."""
 _LOCK, _CLAIMS, _FINAL_LOCK = ".widening.lock", ".claims.lock", ".finalists.lock"
-_SWEEP, _PROCESS = "sweep", "process"
-"""Attributes of a study and of a trial: what all trials share; host, process and starts."""
+_SWEEP, _PROCESS, _SECONDS = "sweep", "process", "processor_seconds"
+"""Attributes of a study and of a trial: what all trials share; host, process and starts; what its
+training took."""
 _ASKED_TO_END = {FIRST_SIGNAL + number for number in END_SIGNALS}
 _SECONDS_BETWEEN_LOOKS = 1
 """At trials of other commands."""
 _SECONDS_TO_BEGIN = 60
 """After which a trial without a process is of a command that was killed as it drew the trial."""
-_TIMED_ITERATIONS, _TIMED_PART = 4, 0.03
+_TIMED_ITERATIONS, _TIMED_PART = 8, 0.1
 """Iterations that a budget in processor time is measured by: at least so many, that part of it."""
 _FINALISTS_SEED = EVALUATION_SEED + 1
 _CONFIRMATION_SEED = EVALUATION_SEED + 2
@@ -568,8 +569,9 @@ def _settings_of(trial: Trial, base: Settings, sweep: Sweep) -> Settings:
 def affordable_decisions(settings: Settings, seconds: float) -> int:
     """Decisions that are trained in so many seconds of processor time, to two digits.
 
-    By the lower quartile of the times of some iterations: other processes make iterations slower,
-    never faster, and the first of a trainer with a replay buffer do not learn yet.
+    By the later half of some iterations: the first of a trainer with a replay buffer do not learn
+    yet, and those of a trainer with a pool of opponents have few to ask. By the lower quartile of
+    their times: other processes make iterations slower, never faster.
     """
     trainer, times, began = make_trainer(settings), list[float](), processor_seconds()
     try:
@@ -579,7 +581,8 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
             times.append((processor_seconds() - start) / max(1, trainer.decisions - before))
     finally:
         trainer.close()
-    return int(float(f"{seconds / max(np.quantile(times, 0.25), 1e-12):.2g}"))
+    later = times[len(times) // 2 :]
+    return int(float(f"{seconds / max(np.quantile(later, 0.25), 1e-12):.2g}"))
 
 
 def _record_end(sweep: Sweep, trial: Trial, job: Job, *, diverged: bool) -> str:
@@ -590,13 +593,14 @@ def _record_end(sweep: Sweep, trial: Trial, job: Job, *, diverged: bool) -> str:
     if diverged or ended:
         study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
         return "diverged" if diverged else "ended early"
-    evaluations = load_state(job.folder / STATE)[1].evaluations
-    last = max((evaluation.decisions for evaluation in evaluations), default=0)
-    final = [evaluation for evaluation in evaluations if evaluation.decisions == last]
+    _, state = load_state(job.folder / STATE)
+    last = max((evaluation.decisions for evaluation in state.evaluations), default=0)
+    final = [evaluation for evaluation in state.evaluations if evaluation.decisions == last]
     objective = _objective(settings_from(job.settings), job.folder, final)
     trial.set_user_attr("half_width", objective.margin_of_error)
+    trial.set_user_attr(_SECONDS, round(state.processor_seconds, 3))
     study.tell(trial, objective.value)
-    return sweep.text(objective)
+    return f"{sweep.text(objective)} in {state.processor_seconds:.0f} s"
 
 
 def _objective(
@@ -682,6 +686,7 @@ def _select_best(
             "number": trial.number,
             "state": trial.state.name,
             "objective": trial.value,
+            _SECONDS: trial.user_attrs.get(_SECONDS),
             **trial_settings(trial),
         }
         for trial in study.trials
