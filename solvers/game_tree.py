@@ -92,13 +92,23 @@ def write_legal_actions(
 
 @jit
 def play_each_action(
-    rules: np.ndarray, legal_actions: np.ndarray, children: np.ndarray, actions: np.ndarray
+    rules: np.ndarray,
+    legal_actions: np.ndarray,
+    children: np.ndarray,
+    actions: np.ndarray,
+    skip_forced: bool = False,
 ) -> None:
     child = 0
     for remaining in legal_actions:
         while remaining:
             actions[child] = lowest(remaining)
-            play(row(rules, 0), row(children, child), actions[child])
+            game = row(children, child)
+            play(row(rules, 0), game, actions[child])
+            while skip_forced and game.phase != OVER:
+                only = legal(row(rules, 0), game)
+                if only & (only - ONE):
+                    break
+                play(row(rules, 0), game, lowest(only))
             remaining &= remaining - ONE
             child += 1
 
@@ -140,8 +150,14 @@ class GameTree:
     levels: list[Level] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rules: Rules, dealer: int, deals: Array | None = None) -> GameTree:
-        """The tree of all deals, or of the given ones."""
+    def of(
+        cls, rules: Rules, dealer: int, deals: Array | None = None, *, skip_forced: bool = False
+    ) -> GameTree:
+        """The tree of all deals, or of the given ones.
+
+        `skip_forced` plays on where a single action is legal, so that nobody is asked there. Most
+        views are such: those of the last trick, and of suits of which a player holds one card.
+        """
         if deals is None:
             check_size(rules)
             deals = all_deals(rules)
@@ -158,7 +174,7 @@ class GameTree:
             parents = np.repeat(np.arange(len(games)), np.bitwise_count(legal_actions))
             games = games[parents]
             actions = np.zeros(len(games), np.int64)
-            play_each_action(record, legal_actions, games, actions)
+            play_each_action(record, legal_actions, games, actions, skip_forced)
         return tree
 
 

@@ -22,6 +22,7 @@ from german_whist.engine.enumerate_deals import (
     deals_by_first_view,
 )
 from german_whist.engine.rules import load_rules
+from german_whist.engine.view import action_masks
 from german_whist.evaluation.exploitability.action_probabilities import strategy_of
 from german_whist.evaluation.exploitability.exact import (
     agent_on_deck,
@@ -94,6 +95,26 @@ def test_a_tree_in_parts_is_measured_as_a_whole(
         assert getattr(parts, figure) == pytest.approx(getattr(whole, figure), abs=1e-12)
     assert reported == sorted(reported)
     assert reported[-1] == 1
+
+
+@SETS
+def test_forced_actions_can_be_skipped(rules: dict[str, Any]) -> None:
+    loaded = load_rules(rules)
+    agent = load_agent("threshold", loaded)
+    trees = [GameTree.of(loaded, dealer=1, skip_forced=skip) for skip in (False, True)]
+    for level in trees[1].levels[1:]:
+        masks = action_masks(loaded.array(), level.views, loaded.actions)
+        assert (masks.sum(axis=1) >= 2).all()
+    assert len(trees[1].levels) < len(trees[0].levels)
+    results = [
+        (
+            best_response_value(tree, 0, plays := strategy_of(agent, tree)),
+            best_response_value(tree, 1, plays),
+            strategy_value(tree, plays, plays),
+        )
+        for tree in trees
+    ]
+    assert results[0] == pytest.approx(results[1], abs=1e-12)
 
 
 def test_what_depends_on_more_than_a_view_is_not_measured_in_parts(
