@@ -297,6 +297,8 @@ class PSRO(Trainer):
         """Mean return of each policy of the population against each, both seats alike; of the
         first alone if nothing is solved."""
         self.meta_strategy: Array = np.ones(1)
+        self._cells: Array | None = None
+        """The mixture as a table, if it was asked for since a policy joined."""
         self._begin_response()
 
     @classmethod
@@ -329,6 +331,7 @@ class PSRO(Trainer):
         else:
             self.meta_strategy = np.full(n_members, 1 / n_members)
         self.population.append(member)
+        self._cells = None
         # The next best response begins as this one.
         self.oracle = ResponseOracle(self.settings.response)
         self.oracle.load_weights(weights_of(member))
@@ -357,11 +360,12 @@ class PSRO(Trainer):
 
     def policy_weights(self) -> Arrays:
         """The mixture as a table."""
-        cells = np.zeros(self.tree.size, np.float32)
-        for member, weight in zip(self.population, self.meta_strategy, strict=True):
-            if weight > _NO_WEIGHT:
-                cells += np.float32(weight) * self._strategy(member)
-        return {"cells": cells}
+        if self._cells is None:
+            self._cells = np.zeros(self.tree.size, np.float32)
+            for member, weight in zip(self.population, self.meta_strategy, strict=True):
+                if weight > _NO_WEIGHT:
+                    self._cells += np.float32(weight) * self._strategy(member)
+        return {"cells": self._cells}
 
     def _strategy(self, member: Any) -> Array:
         """Of each cell, how often a policy comes there by its own play and plays the card."""
@@ -399,6 +403,7 @@ class PSRO(Trainer):
         for number, member in enumerate(self.population):
             restore_module(member, arrays, f"member.{number}.")
         self.payoffs, self.meta_strategy = arrays["payoffs"], arrays["meta_strategy"]
+        self._cells = None
         self.oracle.collector.play_against(self.population, self.meta_strategy)
         self.oracle.restore(with_prefix(arrays, "oracle."), state.oracle)
 
