@@ -873,6 +873,59 @@ def test_network_is_trained_by_the_algorithm_that_is_named(tmp_path: Path) -> No
         load_benchmark(path, [net])
 
 
+def test_outside_classes_have_settings_that_other_algorithms_do_not_take(tmp_path: Path) -> None:
+    sized = NETWORK.replace("n_hidden_inputs):", "n_hidden_inputs, width=4):")
+    own = "class Own(PPO):\n    pass\n"
+    source = f"from german_whist.training.algorithms.ppo import PPO\n{sized}\n\n{own}"
+    (tmp_path / "mine.py").write_text(source, encoding="utf-8")
+    net, trainer = (f"{tmp_path / 'mine.py'}:{name}" for name in ("Net", "Own"))
+    preset = {"preset": "exact", "rules": ["2x4-h2"]}
+
+    def settings_with(source: str, **fields: object) -> Any:
+        path = tmp_path / "own.yaml"
+        path.write_text(yaml.safe_dump({**preset, **fields}), encoding="utf-8")
+        job, *_ = load_benchmark(path, [source]).jobs(tmp_path)
+        return job.settings
+
+    # The table of MCCFR in the preset learns without them.
+    shared = {"learning_rate": 0.5, "n_envs": 128}
+    settings = settings_with(trainer, settings=shared)
+    assert (settings["learning_rate"], settings["n_envs"]) == (0.5, 128)
+    options = {"network_options": {"width": 16}}
+    assert settings_with(net, settings=options)["network_options"] == {"width": 16}
+    entry = {"trainer": "ppo", "n_envs": 64, **options}
+    settings = settings_with(net, algorithms={"ppo-tuned": entry})
+    assert (settings["network_options"], settings["n_envs"]) == ({"width": 16}, 64)
+    settings = settings_with(net, settings={"horizon": "hand"}, endings="own")
+    assert settings["horizon"] == "hand"
+    with pytest.raises(SettingsError, match="'learning_rat' is not a setting"):
+        settings_with(trainer, settings={"learning_rat": 0.5})
+
+
+def test_code_that_is_not_trusted_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(NETWORK, encoding="utf-8")
+    path = written(tmp_path / "own.yaml", algorithms={"ppo": {"network": "mine.py:Net"}})
+    assert main(["benchmark", path]) == 2
+    error = capsys.readouterr().err
+    assert "mine.py:Net" in error
+    assert "--trust" in error
+    assert "the property" not in error
+
+
+def test_page_says_whose_training_took_much_longer_than_the_published() -> None:
+    reference = {"budget": 256, "reference": [0.5, 0.5]}
+    published = results_of("2x4-h2", "ppo", [0.1], [0.2], **reference)
+    for seconds, is_told in ((1.2, False), (3.0, True), (0.3, True)):
+        point = Point(256, seconds, {"exploitability": 0.1})
+        own = [result_with(point, rules="2x4-h2", algorithm="mine", **reference)]
+        markdown = page([*own, *published], "", "", published)
+        text = f"- `mine` took {seconds / 0.5:,.0f} reference loops on `2x4-h2`, where published "
+        assert (text + "networks took 2 to 2." in markdown) == is_told
+
+
 def test_results_say_what_they_were_given_beside_the_published() -> None:
     given = Given(
         critic="own view",
@@ -889,7 +942,7 @@ def test_results_say_what_they_were_given_beside_the_published() -> None:
     others += results_of("2x5-h3", "mine", [0.1], [0.2], given=other, budget=10)
     markdown = page([*others, *published], "", "", published)
     assert (
-        "- `mine` had 10 decisions on `2x4-h2`, where published networks had 1,000 to 1,000.\n"
+        "- `mine` had 256 decisions on `2x4-h2`, where published networks had 1,000 to 1,000.\n"
         "- `mine` has a critic that sees hidden cards; critics of published networks see own view"
         ".\n- `mine` was trained in mixed; published networks were in float32.\n"
         "- `mine` has its average of weights on; published networks have it off.\n"

@@ -74,6 +74,7 @@ PUBLISHED = "published.jsonl"
 """The package's own results, beside the bundled benchmarks."""
 _OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
 """Fields of a benchmark that an algorithm may have of its own."""
+_NETWORK_OPTIONS = "network_options"
 _AGAIN = "and give the same command again"
 _REMEDY = f"delete it {_AGAIN}"
 
@@ -286,6 +287,9 @@ class BenchmarkJob(Job):
         """
         if not self.is_solved:
             settings = settings_from(self.settings)
+            is_exact = self.metrics == [EXPLOITABILITY]
+            opponents = () if is_exact else self.benchmark.eval_opponents
+            check_foreign_code(msgspec.structs.replace(settings, eval_opponents=opponents))
             try:
                 msgspec.convert(msgspec.to_builtins(settings.given), Given)
             except Exception as error:
@@ -293,9 +297,6 @@ class BenchmarkJob(Job):
                     f"the property `given` of {type(settings).__name__} does not say in words what "
                     f"its learner is given: {error_text(error)}"
                 ) from error
-            is_exact = self.metrics == [EXPLOITABILITY]
-            opponents = () if is_exact else self.benchmark.eval_opponents
-            check_foreign_code(msgspec.structs.replace(settings, eval_opponents=opponents))
 
     @property
     def given(self) -> Given:
@@ -396,9 +397,11 @@ def load_benchmark(source: str | Path, classes: Sequence[str] = ()) -> Benchmark
                     f"{each}: published results are called {algorithm!r}, too: give the class "
                     "another name"
                 )
-        benchmark = build_settings(Benchmark, values, name, "a part of a benchmark")
+        replaced = _without_classes(values, name)
+        given = values.get("algorithms"), values.get("settings")
+        entries, shared = (each if isinstance(each, dict) else {} for each in given)
         algorithms = {
-            algorithm: _algorithm_of(each, benchmark)
+            algorithm: _algorithm_of(each, replaced, entries, shared)
             for each, algorithm in zip(classes, names, strict=True)
         }
         values = {**values, "algorithms": algorithms, "network_algorithm": ""}
@@ -409,8 +412,30 @@ def load_benchmark(source: str | Path, classes: Sequence[str] = ()) -> Benchmark
     return benchmark
 
 
-def _algorithm_of(source: str, benchmark: Benchmark) -> JsonObject:
-    """Settings that train an outside class: a trainer, or a network."""
+def _without_classes(values: JsonObject, name: str) -> Benchmark:
+    """The benchmark whose algorithms are replaced by outside classes.
+
+    The settings that all trainings share, and options of a network, are for the classes: these
+    algorithms need not take them.
+    """
+    plain = {**values, "settings": {}, "endings": "exact"}
+    if isinstance(algorithms := values.get("algorithms"), dict):
+        plain["algorithms"] = {
+            algorithm: {key: value for key, value in own.items() if key != _NETWORK_OPTIONS}
+            if isinstance(own, dict)
+            else own
+            for algorithm, own in algorithms.items()
+        }
+    return build_settings(Benchmark, plain, name, "a part of a benchmark")
+
+
+def _algorithm_of(
+    source: str, benchmark: Benchmark, entries: JsonObject, shared: JsonObject
+) -> JsonObject:
+    """Settings that train an outside class: a trainer, or a network.
+
+    `entries` are the benchmark's algorithms as they were given, `shared` the settings of all.
+    """
     found = import_object(source)
     # Whoever has a torch module has torch.
     torch = sys.modules.get("torch")
@@ -441,8 +466,8 @@ def _algorithm_of(source: str, benchmark: Benchmark) -> JsonObject:
         )
     # It has the benchmark's budget, as an outside trainer has.
     left_out = ("hidden_sizes", *_OF_ALGORITHMS)
-    kept = {key: value for key, value in benchmark.algorithms[name].items() if key not in left_out}
-    if "hidden_sizes" in benchmark.settings:
+    kept = {key: value for key, value in entries[name].items() if key not in left_out}
+    if "hidden_sizes" in shared:
         # Those are of the built-in networks.
         default: Any = settings_from({"trainer": trainers[name]})
         kept["hidden_sizes"] = list(default.hidden_sizes)

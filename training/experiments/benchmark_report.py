@@ -34,6 +34,8 @@ EXPLOITABILITY = "exploitability"
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
 _MOST = 10**15
 """Of decisions and seconds: what a page can add up."""
+_NOISE = 1.25
+"""Times by which a busy machine can make a run slower."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
 """Labels of the charts' axes by the endings of their names."""
 _GIVEN = {
@@ -112,6 +114,11 @@ class Result(Struct, frozen=True, kw_only=True):
     def decisions(self) -> int:
         """Decisions that the run used."""
         return self.points[-1].decisions
+
+    @property
+    def spent(self) -> int:
+        """Its budget, or more if its last iteration went beyond it."""
+        return max(self.budget, self.decisions)
 
     @property
     def as_reported(self) -> bool:
@@ -305,11 +312,17 @@ def _departures_of(run: Result, published: Sequence[Result]) -> Iterator[str]:
     on_deck = [other for other in networks if other.rules == run.rules]
     if not on_deck:
         yield f"was measured on {_code(run.rules)}, on which nothing is published"
-    budgets = [other.budget for other in on_deck]
-    if budgets and not min(budgets) <= run.budget <= max(budgets):
+    budgets = [other.spent for other in on_deck]
+    if budgets and not min(budgets) <= run.spent <= max(budgets):
         yield (
-            f"had {run.budget:,} decisions on {_code(run.rules)}, where published networks had "
+            f"had {run.spent:,} decisions on {_code(run.rules)}, where published networks had "
             f"{min(budgets):,} to {max(budgets):,}"
+        )
+    loops = [other.multiples for other in on_deck if other.reference]
+    if loops and run.reference and not _is_near(run.multiples, loops):
+        yield (
+            f"took {run.multiples:,.0f} reference loops on {_code(run.rules)}, where published "
+            f"networks took {min(loops):,.0f} to {max(loops):,.0f}"
         )
     if on_deck and run.evaluation not in {other.evaluation for other in on_deck}:
         yield f"was measured by {markdown_text(run.evaluation)}"
@@ -320,6 +333,11 @@ def _departures_of(run: Result, published: Sequence[Result]) -> Iterator[str]:
             yield f"does not say {_NOT_GIVEN[name]} (in the property `given` of its settings)"
         elif usual and value not in usual:
             yield text.format(value=markdown_text(value), usual=" or ".join(usual))
+
+
+def _is_near(loops: float, published: Sequence[float]) -> bool:
+    """Whether a time is in the range of the published ones, as far as a busy machine can tell."""
+    return min(published) / _NOISE <= loops <= max(published) * _NOISE
 
 
 def _code(name: str) -> str:
