@@ -31,7 +31,13 @@ from german_whist.training.experiments.benchmark_report import (
     other_ends,
 )
 from german_whist.training.experiments.benchmark_statistics import estimate_text, pairs_table
-from german_whist.training.experiments.search_space import load_sweep
+from german_whist.training.experiments.search_space import (
+    Space,
+    base_settings,
+    bounds_reached,
+    load_sweep,
+    widened,
+)
 from german_whist.training.given import HIDDEN_CARDS, OWN_VIEW
 from german_whist.training.presets import settings_from
 
@@ -75,6 +81,7 @@ _CREATE_TRIAL, _SET_PARAMETER, _END_TRIAL = 4, 5, 6
 """Operations of Optuna's journal."""
 _NO_SETTINGS = ("number", "decisions")
 """Of a finalist: its trial's number, and its budget, which a benchmark has beside the settings."""
+_PLACES = ("the best trial", *(f"the {nth}-best trial" for nth in ("second", "third", "fourth")))
 _DIGITS = 2
 """Digits of a trial's numbers in the file of a benchmark."""
 
@@ -94,6 +101,7 @@ def tables() -> dict[str, str]:
         "published-results": published_results(published, decks),
         "published-given": published_given(published),
         "published-tuning": published_tuning(published),
+        "published-bounds": published_bounds(published),
         "published-spread": published_spread(published, decks),
         "published-pairs": published_pairs(published, decks),
         "ablation": ablation(published, others, decks),
@@ -214,8 +222,11 @@ def published_results(runs: Runs, decks: Sequence[str]) -> str:
             _with_budget(runs.get((name, deck), []), decisions_of(timed), seeds[deck])
             for deck in decks
         ]
-        rows.append([f"`{name}`", decisions_text(timed), *cells, seconds_of(timed)])
-    header = ["algorithm", "decisions", *(f"`{deck}`" for deck in decks), "seconds"]
+        spent = [seconds_of(timed), loops_of(timed)]
+        rows.append([f"`{name}`", decisions_text(timed), *cells, *spent])
+    header = ["algorithm", "decisions", *(f"`{deck}`" for deck in decks), "seconds", "loops"]
+    if not any(row[-1] for row in rows):
+        header, rows = header[:-1], [row[:-1] for row in rows]
     return _numbers(header, rows)
 
 
@@ -284,7 +295,7 @@ def _settings_in_use(search: Path, settings: Any, trials: Sequence[Trial], used:
     """
     if used is None:
         return "not a trial"
-    text = "the best trial" if used == 0 else f"{rounded(trials[used][0])} (number {used + 1})"
+    text = f"{rounded(trials[used][0])}, {_PLACES[used]}"
     if not (finalists := finalists_of(search)):
         return text
     best = finalists[0]
@@ -310,8 +321,40 @@ def _value_of(text: str) -> Any:
         return yaml.safe_load(text)
 
 
+def published_bounds(runs: Runs, tuned_by: Searches = TUNED_BY) -> str:
+    """Settings of which half of the best trials were at a bound, before and after widening."""
+    rows: list[list[str]] = []
+    for algorithm in algorithms_of(runs):
+        search = tuned_by.get(algorithm)
+        if search is None or not finalists_of(search):
+            continue
+        sweep = load_sweep(search)
+        numbered = numbered_trials_of(search.with_suffix(".journal"))
+        first = sorted(numbered.values(), key=lambda trial: trial[0])
+        texts: list[str] = []
+        space: Space = sweep.space
+        if len(numbered) > sweep.trials:
+            chosen = sorted(numbered)[: sweep.trials]
+            first = sorted((numbered[number] for number in chosen), key=lambda trial: trial[0])
+        for trials in (first, trials_of(search.with_suffix(".journal"))):
+            best = [settings for _, settings in trials[: sweep.finalists]]
+            reached = bounds_reached(space, best)
+            texts.append(
+                ", ".join(f"`{name}` ({' and '.join(ends)})" for name, ends in reached.items())
+            )
+            space = widened(space, base_settings(sweep, ROOT), reached)
+        rows.append([f"`{algorithm}`", *(text or "none" for text in texts)])
+    header = ["algorithm", "at a limit after 60 trials", "at a limit after 80 trials"]
+    return markdown_table(header, rows)
+
+
 def trials_of(journal: Path) -> list[Trial]:
     """Exploitability and settings of each finished trial, best first."""
+    return sorted(numbered_trials_of(journal).values(), key=lambda trial: trial[0])
+
+
+def numbered_trials_of(journal: Path) -> dict[int, Trial]:
+    """Exploitability and settings of each finished trial, by when it began."""
     settings: list[dict[str, Any]] = []
     values: dict[int, float] = {}
     for line in read_lines(journal):
@@ -325,7 +368,7 @@ def trials_of(journal: Path) -> list[Trial]:
         elif line["op_code"] == _END_TRIAL and line["values"]:
             # The sweep maximizes.
             values[line["trial_id"]] = -line["values"][0]
-    return [(values[number], settings[number]) for number in sorted(values, key=values.__getitem__)]
+    return {number: (values[number], settings[number]) for number in sorted(values)}
 
 
 def _agree(trial: dict[str, Any], settings: Any) -> bool:
@@ -423,6 +466,8 @@ def published_means(runs: Runs, decks: Sequence[str]) -> str:
             for deck in decks
         ]
         rows.append([f"`{name}`", decisions_text(runs[name, TIMED_DECK]), *cells])
+    tricks = (f"{load_rules(deck).foreplay_tricks}" for deck in decks)
+    rows.append(["decisions of a player", "", *tricks])
     rows.append(["information sets", "", *(f"{information_sets(deck):,}" for deck in decks)])
     return _numbers(["algorithm", "decisions", *(f"`{deck}`" for deck in decks)], rows)
 
@@ -583,6 +628,12 @@ def decisions_text(runs: Sequence[Result]) -> str:
     """The same in words, marked where the trainer itself reported them."""
     reported = " as reported" if any(run.as_reported for run in runs) else ""
     return f"{amount(decisions_of(runs))}{reported}"
+
+
+def loops_of(runs: Sequence[Result]) -> str:
+    """Their time as multiples of the reference loop; empty if it was not timed."""
+    timed = [run.multiples for run in runs if run.reference]
+    return f"{mean(timed):,.0f}" if timed else ""
 
 
 def seconds_of(runs: Sequence[Result]) -> str:

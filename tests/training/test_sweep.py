@@ -374,6 +374,9 @@ def test_space_is_widened_where_the_best_trials_end(
             in text
         )
         assert "the space is widened, and 2 trials follow\ntrial 3 begins" in text
+        assert text.count("the space is widened") == 2
+        reached = bounds_reached(result.space, [each.settings for each in result.finalists])
+        assert ("and it is not widened further" in text) == ("ent_coef" in reached)
     before = [(trial.params, trial.value) for trial in result.study.trials]
     again = run_sweep(load_sweep(path), folder, log=lines.append)
     assert [(trial.params, trial.value) for trial in again.study.trials] == before
@@ -780,7 +783,8 @@ def test_trial_seconds_buy_the_decisions_of_a_trial(
     [row] = csv.DictReader((tmp_path / "sweep" / "trials.csv").read_text().splitlines())
     progress = (tmp_path / "sweep" / "trials" / "0" / "progress.csv").read_text().splitlines()
     *_, last = csv.DictReader(progress)
-    assert row["processor_seconds"] == last["processor_seconds"]
+    # What comes after the last iteration counts too.
+    assert 0 <= float(row["processor_seconds"]) - float(last["processor_seconds"]) < 1
 
 
 def test_budget_is_of_iterations_after_the_first_which_are_faster(

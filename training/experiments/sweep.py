@@ -181,7 +181,10 @@ def run_sweep(
         if _WIDENED not in study.user_attrs:
             most = sweep.trials + number * sweep.widening_trials
             _run_trials(study, most, sweep, space, base, folder, storage, run, log, workers)
-            wider = _wider_space(study, sweep, space, base, log) if number < sweep.widenings else {}
+            wider: dict[str, Any] = {}
+            if sweep.widenings:
+                may_widen = number < sweep.widenings
+                wider = _wider_space(study, sweep, space, base, log, may_widen=may_widen)
             if not wider:
                 break
             study.set_user_attr(_WIDENED, to_builtins(wider))
@@ -394,7 +397,7 @@ def _best_trials(study: Study, count: int) -> list[FrozenTrial]:
 
 
 def _wider_space(
-    study: Study, sweep: Sweep, space: Space, base: Settings, log: Log
+    study: Study, sweep: Sweep, space: Space, base: Settings, log: Log, *, may_widen: bool
 ) -> dict[str, Any]:
     """The space widened where its best trials are at a bound; empty if it stays."""
     best = [trial_settings(trial) for trial in _best_trials(study, sweep.finalists)]
@@ -408,12 +411,14 @@ def _wider_space(
             f"{name} is at its {' and '.join(bounds)} bound in half or more of the best "
             f"{len(best)} trials: {_space_text(space[name])}, "
             + (
-                f"now {_space_text(wider[name])}"
-                if wider[name] != space[name]
-                else "and it takes nothing beyond"
+                "and it takes nothing beyond"
+                if wider[name] == space[name]
+                else f"now {_space_text(wider[name])}"
+                if may_widen
+                else "and it is not widened further"
             )
         )
-    if wider == space:
+    if wider == space or not may_widen:
         return {}
     if _trials(study, "RUNNING"):
         log("the space is widened when the trials that run elsewhere are done: repeat the command")

@@ -53,6 +53,7 @@ def pages() -> dict[str, str]:
         ),
         "published-given": result_tables.published_given(runs, TUNED_BY),
         "published-tuning": result_tables.published_tuning(runs, TUNED_BY),
+        "published-bounds": result_tables.published_bounds(runs, TUNED_BY),
     }
     guide = with_tables((FOLDER / "guide.md").read_text(encoding="utf-8"), tables)
     return {"docs/guide.md": guide, "docs/settings.md": "\n\n".join(parts) + "\n"}
