@@ -96,21 +96,28 @@ def play_each_action(
     legal_actions: np.ndarray,
     children: np.ndarray,
     actions: np.ndarray,
-    skip_forced: bool = False,
 ) -> None:
     child = 0
     for remaining in legal_actions:
         while remaining:
             actions[child] = lowest(remaining)
-            game = row(children, child)
-            play(row(rules, 0), game, actions[child])
-            while skip_forced and game.phase != OVER:
-                only = legal(row(rules, 0), game)
-                if only & (only - ONE):
-                    break
-                play(row(rules, 0), game, lowest(only))
+            play(row(rules, 0), row(children, child), actions[child])
             remaining &= remaining - ONE
             child += 1
+
+
+@jit
+def play_out_forced(rules: np.ndarray, games: np.ndarray, copies: np.ndarray) -> None:
+    """Play the games to their ends in which nobody has a choice any more."""
+    for index in range(len(games)):
+        game = row(copies, index)
+        while game.phase != OVER:
+            only = legal(row(rules, 0), game)
+            if only & (only - ONE):
+                break
+            play(row(rules, 0), game, lowest(only))
+        if game.phase == OVER:
+            games[index] = copies[index]
 
 
 @jit
@@ -151,12 +158,12 @@ class GameTree:
 
     @classmethod
     def of(
-        cls, rules: Rules, dealer: int, deals: Array | None = None, *, skip_forced: bool = False
+        cls, rules: Rules, dealer: int, deals: Array | None = None, *, to_last_choice: bool = False
     ) -> GameTree:
         """The tree of all deals, or of the given ones.
 
-        `skip_forced` plays on where a single action is legal, so that nobody is asked there. Most
-        views are such: those of the last trick, and of suits of which a player holds one card.
+        `to_last_choice` plays a hand to its end where nobody has a choice any more. (A player that
+        has no choice is in the tree if a choice may follow: how often it comes to that is hidden.)
         """
         if deals is None:
             check_size(rules)
@@ -174,7 +181,9 @@ class GameTree:
             parents = np.repeat(np.arange(len(games)), np.bitwise_count(legal_actions))
             games = games[parents]
             actions = np.zeros(len(games), np.int64)
-            play_each_action(record, legal_actions, games, actions, skip_forced)
+            play_each_action(record, legal_actions, games, actions)
+            if to_last_choice:
+                play_out_forced(record, games, games.copy())
         return tree
 
 

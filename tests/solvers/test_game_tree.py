@@ -97,24 +97,60 @@ def test_a_tree_in_parts_is_measured_as_a_whole(
     assert reported[-1] == 1
 
 
+@pytest.mark.parametrize("name", ["random-exact", "counting", "nash"])
+def test_parts_without_forced_endings_are_measured_as_a_whole(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a deck where it tells something of a hidden hand that a player has no choice."""
+    rules = load_rules("2x4-h2")
+    agent = load_agent(name, rules)
+    whole = exploitability_on_full_tree(agent, rules)
+    monkeypatch.setattr("german_whist.solvers.game_tree.MAX_HISTORIES", 30_000)
+    parts = exploitability_on_full_tree(agent, rules)
+    assert parts.n_views != whole.n_views
+    assert parts.exploitability == pytest.approx(whole.exploitability, abs=1e-12)
+    assert parts.self_play_value == pytest.approx(whole.self_play_value, abs=1e-12)
+
+
 @SETS
-def test_forced_actions_can_be_skipped(rules: dict[str, Any]) -> None:
+def test_hands_can_end_with_the_last_choice(rules: dict[str, Any]) -> None:
     loaded = load_rules(rules)
     agent = load_agent("threshold", loaded)
-    trees = [GameTree.of(loaded, dealer=1, skip_forced=skip) for skip in (False, True)]
-    for level in trees[1].levels[1:]:
-        masks = action_masks(loaded.array(), level.views, loaded.actions)
-        assert (masks.sum(axis=1) >= 2).all()
-    assert len(trees[1].levels) < len(trees[0].levels)
-    results = [
+    whole, short = (GameTree.of(loaded, dealer=1, to_last_choice=ends) for ends in (False, True))
+    assert sum(len(level.views) for level in short.levels) < sum(
+        len(level.views) for level in whole.levels
+    )
+    values = [
         (
             best_response_value(tree, 0, plays := strategy_of(agent, tree)),
             best_response_value(tree, 1, plays),
             strategy_value(tree, plays, plays),
         )
-        for tree in trees
+        for tree in (whole, short)
     ]
-    assert results[0] == pytest.approx(results[1], abs=1e-12)
+    assert values[0] == pytest.approx(values[1], abs=1e-12)
+
+
+def test_agents_are_asked_where_they_have_a_choice() -> None:
+    rules = load_rules(SMALL)
+
+    class Counting(Agent):
+        name = "counts its questions"
+        asked = 0
+
+        def act(self, views: Array, rng: Array) -> Array:
+            masks = action_masks(rules.array(), views, rules.actions)
+            assert (masks.sum(axis=1) > 1).all()
+            Counting.asked += len(views)
+            return masks.argmax(axis=1)
+
+    agent, tree = Counting(rules), GameTree.of(rules, dealer=1)
+    strategy = strategy_of(agent, tree)
+    assert Counting.asked
+    for level, probs in zip(tree.levels, strategy, strict=True):
+        masks = action_masks(rules.array(), level.views, rules.actions)
+        assert (probs.argmax(axis=1) == masks.argmax(axis=1)).all()
+        assert (probs.sum(axis=1) == 1).all()
 
 
 def test_what_depends_on_more_than_a_view_is_not_measured_in_parts(
