@@ -4,11 +4,11 @@ McAleer, Farina, Lanctot and Sandholm 2023, "ESCHER: Eschewing importance sampli
 computing a history value function to estimate regret", arXiv:2206.04122. In each hand one seat is
 updated: it plays at random, while the other seat plays the current policy by regret matching. At
 each decision of the updated seat the regret of every card is its value minus the policy's mean
-value, both by a network that sees all cards. No regret is divided by the probability with which it
-was sampled: a random player visits each of its decisions equally often in every iteration, which
-leaves regret matching as it is. A regret network learns the mean of all regrets from a reservoir,
-and another network the average of all policies, which approaches an equilibrium; checkpoints hold
-it.
+value, both by a network of histories: it sees all cards, and what either player sees. No regret is
+divided by the probability with which it was sampled: a random player visits each of its decisions
+equally often in every iteration, which leaves regret matching as it is. A regret network learns the
+mean of all regrets from a reservoir, and another network the average of all policies, which
+approaches an equilibrium; checkpoints hold it.
 
 The paper learns the values of histories from hands that both seats play by the policy. Here the
 value of each action comes from the same hands as the regrets, by expected SARSA, which is right
@@ -28,6 +28,7 @@ from torch.nn import functional
 
 from german_whist.agents.checkpoints.input_names import input_names
 from german_whist.agents.checkpoints.schema import HIDDEN_CARDS_SIZE, Count, NetworkCard
+from german_whist.agents.networks.network_inputs import network_inputs
 from german_whist.agents.networks.relative_ranks import InputRows, gather_rows
 from german_whist.common.schema import convert
 from german_whist.common.settings import (
@@ -67,7 +68,7 @@ _BUFFERS = ("values", "regrets", "policies")
 
 
 class ESCHERSettings(Settings, frozen=True, kw_only=True):
-    """ESCHER: regret matching, with regrets from a value network that sees all cards."""
+    """ESCHER: regret matching, with regrets from a value network that sees the whole history."""
 
     fixed: ClassVar[tuple[str, ...]] = (
         *(name for name in Settings.fixed if name != "n_steps"),
@@ -157,10 +158,11 @@ class ESCHERState(TrainerState):
 
 
 class Decisions(NamedTuple):
-    """What the players of all games know at a step, and who cannot be seen."""
+    """What the players to move see at a step, and what they cannot see."""
 
     observations: Array
-    hidden_cards: Array
+    hidden: Array
+    """The hidden cards, and what the other player sees: its next cards depend on it."""
     masks: Array
     env_actions: Array
 
@@ -186,7 +188,8 @@ class ESCHER(Trainer):
         self.inputs = inputs_of(options, relative_ranks=True)
         n_inputs, generator = len(self.inputs), torch.Generator().manual_seed(settings.seed)
         sizes: Any = {"hidden_sizes": settings.hidden_sizes, "generator": generator}
-        value_network = QNetwork(n_inputs + HIDDEN_CARDS_SIZE, self.n_actions, **sizes)
+        hidden_size = HIDDEN_CARDS_SIZE + n_inputs
+        value_network = QNetwork(n_inputs + hidden_size, self.n_actions, **sizes)
         self.value_network = value_network.to(self.device)
         """Values of a history's actions for the player to move."""
         self.regret_network = QNetwork(n_inputs, self.n_actions, **sizes).to(self.device)
@@ -199,7 +202,7 @@ class ESCHER(Trainer):
             for name in _NETWORKS
         }
         actions = (self.n_actions,)
-        history = [("observation", "i1", (n_inputs,)), ("hidden_cards", "i1", (HIDDEN_CARDS_SIZE,))]
+        history = [("observation", "i1", (n_inputs,)), ("hidden", "i1", (hidden_size,))]
         following = [(f"next_{name}", *kind) for name, *kind in history]
         self.values = ReplayBuffer(
             [
@@ -262,7 +265,7 @@ class ESCHER(Trainer):
             actions = _sample(probs, rng)
             now: dict[str, Array] = {
                 "observation": seen.observations,
-                "hidden_cards": seen.hidden_cards,
+                "hidden": seen.hidden,
                 "mask": seen.masks,
                 "policy": policy,
                 "seat": seats,
@@ -286,31 +289,40 @@ class ESCHER(Trainer):
         return decisions
 
     def _observe(self, step: StepResult) -> Decisions:
-        n_envs = self.settings.n_envs
-        observations = np.zeros((n_envs, len(self.inputs)), np.int8)
-        masks = np.zeros((n_envs, self.n_actions), np.int8)
-        env_actions = np.zeros((n_envs, self.n_actions), np.int64)
+        n_envs, options = self.settings.n_envs, self.settings.options
         backend, batch = self.games.batch.backend, self.games.batch
-        rows = InputRows(
-            observations=step.observations,
-            masks=step.masks,
-            inputs=self.inputs,
-            relative_ranks=True,
-            network_inputs=observations,
-            network_masks=masks,
-            env_actions=env_actions,
-        )
-        backend.run_rows(n_envs, gather_rows, rows)
+        rows = self._network_rows(step.observations, step.masks)
         cards = HiddenCards(
-            rules=self.settings.options.rules_array,
+            rules=options.rules_array,
             records=batch.games,
             seats=step.seats,
             orders=batch.suit_orders,
-            env_actions=env_actions,
+            env_actions=rows.env_actions,
             out=np.zeros((n_envs, HIDDEN_CARDS_SIZE), np.int8),
         )
         backend.run_rows(n_envs, write_hidden_cards, cards)
-        return Decisions(observations, cards.out, masks, env_actions)
+        views = batch.views(1 - step.seats)
+        other = network_inputs(
+            views, options.rules, suit_order=options.suit_order, match=options.match
+        )
+        other_rows = self._network_rows(other.observations, other.masks)
+        hidden = np.concatenate([cards.out, other_rows.network_inputs], axis=1)
+        return Decisions(rows.network_inputs, hidden, rows.network_masks, rows.env_actions)
+
+    def _network_rows(self, observations: Array, masks: Array) -> InputRows:
+        """Observations and masks as the networks read them, by relative ranks."""
+        n_envs = len(observations)
+        rows = InputRows(
+            observations=observations,
+            masks=masks,
+            inputs=self.inputs,
+            relative_ranks=True,
+            network_inputs=np.zeros((n_envs, len(self.inputs)), np.int8),
+            network_masks=np.zeros((n_envs, self.n_actions), np.int8),
+            env_actions=np.zeros((n_envs, self.n_actions), np.int64),
+        )
+        self.games.batch.backend.run_rows(n_envs, gather_rows, rows)
+        return rows
 
     def policy(self, observations: Array, masks: Array) -> Array:
         """Regret matching: each legal action by its positive regret, or the one of least regret."""
@@ -330,7 +342,7 @@ class ESCHER(Trainer):
         rows = np.flatnonzero(chosen)
         records = _records(self.values.dtype, before, rows)
         if now is not None:
-            for name in ("observation", "hidden_cards", "policy"):
+            for name in ("observation", "hidden", "policy"):
                 records[f"next_{name}"] = now[name][rows]
             records["sign"] = np.where(now["seat"] == before["seat"], 1, -1)[rows]
         self.values.add(records)
@@ -339,7 +351,7 @@ class ESCHER(Trainer):
         """Add the regrets of the updated seats' decisions, by the value network as it is now."""
         for decision in decisions:
             with torch.no_grad():
-                q_values = self._q_values(decision["observation"], decision["hidden_cards"])
+                q_values = self._q_values(decision["observation"], decision["hidden"])
             q_values = q_values.cpu().numpy()
             value = (decision["policy"] * q_values).sum(1, keepdims=True)
             regret = np.where(decision["mask"], q_values - value, 0)
@@ -347,8 +359,8 @@ class ESCHER(Trainer):
             records["regret"] = regret
             self.regrets.add(records, rng)
 
-    def _q_values(self, observations: Array, hidden_cards: Array) -> Tensor:
-        history = np.concatenate([observations, hidden_cards], axis=1)
+    def _q_values(self, observations: Array, hidden: Array) -> Tensor:
+        history = np.concatenate([observations, hidden], axis=1)
         return self.value_network(self._to_tensor(history))[0]
 
     def _to_tensor(self, array: Array) -> Tensor:
@@ -360,11 +372,11 @@ class ESCHER(Trainer):
         """One step of expected SARSA: towards reward ± the policy's value of what followed."""
         rows = self.values.sample(self.settings.batch_size, rng)
         with torch.no_grad():
-            following = self._q_values(rows["next_observation"], rows["next_hidden_cards"])
+            following = self._q_values(rows["next_observation"], rows["next_hidden"])
             value = (self._to_tensor(rows["next_policy"]) * following).sum(1)
             targets = self._to_tensor(rows["reward"]) + self._to_tensor(rows["sign"]) * value
         actions = self._to_tensor(rows["action"]).long()
-        q_values = self._q_values(rows["observation"], rows["hidden_cards"])
+        q_values = self._q_values(rows["observation"], rows["hidden"])
         chosen = q_values.gather(1, actions[:, None]).squeeze(1)
         return self._gradient_step("value_network", functional.mse_loss(chosen, targets))
 

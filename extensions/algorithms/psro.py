@@ -361,10 +361,11 @@ class PSRO(Trainer):
     def policy_weights(self) -> Arrays:
         """The mixture as a table."""
         if self._cells is None:
-            self._cells = np.zeros(self.tree.size, np.float32)
+            cells = np.zeros(self.tree.size, np.float32)
             for member, weight in zip(self.population, self.meta_strategy, strict=True):
                 if weight > _NO_WEIGHT:
-                    self._cells += np.float32(weight) * self._strategy(member)
+                    cells += np.float32(weight) * self._strategy(member)
+            self._cells = cells
         return {"cells": self._cells}
 
     def _strategy(self, member: Any) -> Array:

@@ -71,7 +71,10 @@ def seen(trainer: Any, views: Any) -> tuple[InputRows, Any]:
 
 
 def exact_regrets(trainer: Any) -> dict[bytes, tuple[float, Any, Any]]:
-    """By what the network reads: reach of chance and of the other seat, regrets and mask."""
+    """By what the network reads: how often it is sampled, regrets and mask.
+
+    The network reads the same in some views, and learns the mean of their regrets.
+    """
     tree = GameTree.of(load_rules(DECK), dealer=1)
     strategy = strategy_of(load_agent("random-exact", DECK), tree)  # perfect endings
     read = [seen(trainer, level.views) for level in tree.levels[:FOREPLAY]]
@@ -82,6 +85,9 @@ def exact_regrets(trainer: Any) -> dict[bytes, tuple[float, Any, Any]]:
         strategy[depth][index, cards[index, action]] = policy[index, action]
     values = [level.returns for level in tree.levels]
     reach = [np.ones((tree.deals, 2))]
+    """By a seat's policy."""
+    uniform = [np.ones((tree.deals, 2))]
+    """By random play, as that of the updated seat."""
     edges = []
     for depth, below in enumerate(tree.levels[1:]):
         level = tree.levels[depth]
@@ -90,6 +96,10 @@ def exact_regrets(trainer: Any) -> dict[bytes, tuple[float, Any, Any]]:
         after = reach[-1][below.parents].copy()
         after[np.arange(len(after)), movers] *= edges[-1]
         reach.append(after)
+        after = uniform[-1][below.parents].copy()
+        n_legal = np.bincount(below.parents, minlength=len(level.players))[below.parents]
+        after[np.arange(len(after)), movers] /= n_legal
+        uniform.append(after)
     for depth in range(len(tree.levels) - 2, -1, -1):
         below, level = tree.levels[depth + 1], tree.levels[depth]
         expected = np.bincount(below.parents, edges[depth] * values[depth + 1], len(level.players))
@@ -110,34 +120,109 @@ def exact_regrets(trainer: Any) -> dict[bytes, tuple[float, Any, Any]]:
         )
         q_values = total.reshape(size, 52) / np.maximum(weight, 1e-12)[:, None]
         regrets = q_values - (strategy[depth] * q_values).sum(1, keepdims=True)
-        for k in np.flatnonzero(weight > 0):
+        # All histories of an information set have the same own decisions.
+        own_reach = np.zeros(size)
+        own_reach[level.info_states[histories]] = uniform[depth][
+            histories, level.players[histories]
+        ]
+        sampled = weight * own_reach
+        for k in np.flatnonzero(sampled > 0):
             mask = rows.network_masks[k] != 0
             own = np.where(mask, regrets[k][np.where(mask, cards[k], 0)], 0)
-            found[rows.network_inputs[k].tobytes()] = (weight[k] / tree.deals, own, mask)
-    return found
+            name = rows.network_inputs[k].tobytes()
+            before, total_regrets, _ = found.get(name, (0.0, 0.0, mask))
+            found[name] = before + sampled[k], total_regrets + sampled[k] * own, mask
+    return {name: (total, sums / total, mask) for name, (total, sums, mask) in found.items()}
 
 
-def test_regrets_equal_those_of_the_whole_tree(trainer: Any) -> None:
+def compared(trainer: Any, rows: Any) -> tuple[Any, Any, Any]:
+    """Mean regrets of the rows, exact ones, and numbers of rows, for each legal card."""
     exact = exact_regrets(trainer)
-    rows = trainer.regrets.rows[: len(trainer.regrets)]
     keys = rows["observation"].view(f"V{rows['observation'].shape[1]}").ravel()
     names, indices, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    estimates, truths, weights = [], [], []
+    found: list[tuple[Any, ...]] = []
     for number, name in enumerate(names):
         if counts[number] < 50:
             continue
         _, regrets, mask = exact[name.tobytes()]
-        estimates.append(rows["regret"][indices == number].mean(0)[mask])
-        truths.append(regrets[mask])
-        weights.append(np.full(mask.sum(), counts[number]))
-    estimate, truth, weight = map(np.concatenate, (estimates, truths, weights))
+        own = rows["regret"][indices == number][:, mask]
+        found.append((own.mean(0), regrets[mask], np.full(mask.sum(), len(own))))
+    estimate, truth, weight = map(np.concatenate, zip(*found, strict=True))
     assert len(truth) > 200
+    return estimate, truth, weight
+
+
+def test_regrets_are_near_those_of_the_whole_tree(trainer: Any) -> None:
+    estimate, truth, weight = compared(trainer, trainer.regrets.rows[: len(trainer.regrets)])
     spread = np.sqrt(np.average(truth**2, weights=weight))
     error = np.sqrt(np.average((estimate - truth) ** 2, weights=weight))
     assert spread > 0.1
     # The value network has errors of its own, after so little training.
     assert error < 0.5 * spread
     assert abs(np.average(estimate - truth, weights=weight)) < 0.02
+
+
+def test_regrets_by_exact_values_equal_those_of_the_whole_tree(trainer: Any) -> None:
+    """With a table of the same targets in place of the value network, but for the sampling."""
+    rng, transitions, added = np.random.default_rng(3), list[Any](), list[Any]()
+    patch = pytest.MonkeyPatch()
+    patch.setattr(trainer.values, "add", transitions.append)
+    patch.setattr(trainer.regrets, "add", lambda records, _: added.append(records))
+    decisions = [each for seed in range(1000, 1150) for each in trainer._play(seed, rng)]
+    table = Table(np.concatenate(transitions))
+    patch.setattr(trainer, "_q_values", table.q_values)
+    trainer._add_regrets(decisions, rng)
+    patch.undo()
+    rows = np.concatenate(added)
+    known = np.concatenate([table.knows(each) for each in decisions])
+    assert known.mean() > 0.95
+    estimate, truth, weight = compared(trainer, rows[known])
+    spread = np.sqrt(np.average(truth**2, weights=weight))
+    error = np.sqrt(np.average((estimate - truth) ** 2, weights=weight))
+    assert error < 0.1 * spread
+    assert abs(np.average(estimate - truth, weights=weight)) < 0.002
+
+
+class Table:
+    """Values of histories by repeated targets of expected SARSA, from all sampled transitions."""
+
+    def __init__(self, rows: Any) -> None:
+        names = self._names(rows["observation"], rows["hidden"])
+        self.names, indices = np.unique(names, return_inverse=True)
+        self.q = np.zeros((len(self.names), rows["next_policy"].shape[1]))
+        self.taken = np.zeros(self.q.shape, np.bool_)
+        self.taken[indices, rows["action"]] = True
+        followed = rows["sign"] != 0
+        after = self._names(rows["next_observation"], rows["next_hidden"])[followed]
+        nexts = np.searchsorted(self.names, after)
+        assert (self.names[nexts] == after).all()
+        # The deals end after so many decisions, and the values of the last come first.
+        for _ in range(FOREPLAY):
+            target = rows["reward"].astype(np.float64)
+            value = (rows["next_policy"][followed] * self.q[nexts]).sum(1)
+            target[followed] += rows["sign"][followed] * value
+            self.q[indices, rows["action"]] = target
+        # The network sees all that the rest of the hand depends on.
+        assert np.allclose(self.q[indices, rows["action"]], target)
+
+    @staticmethod
+    def _names(observations: Any, hidden: Any) -> Any:
+        history = np.ascontiguousarray(np.concatenate([observations, hidden], axis=1))
+        return history.view(f"S{history.shape[1]}").ravel()
+
+    def _places(self, observations: Any, hidden: Any) -> tuple[Any, Any]:
+        names = self._names(observations, hidden)
+        places = np.minimum(np.searchsorted(self.names, names), len(self.names) - 1)
+        return places, self.names[places] == names
+
+    def q_values(self, observations: Any, hidden: Any) -> Any:
+        places, _ = self._places(observations, hidden)
+        return torch.from_numpy(self.q[places])
+
+    def knows(self, decision: dict[str, Any]) -> Any:
+        """Whether each legal card was played there."""
+        places, found = self._places(decision["observation"], decision["hidden"])
+        return found & (self.taken[places] >= (decision["mask"] != 0)).all(1)
 
 
 def test_updated_seat_plays_at_random_and_the_other_its_policy(trainer: Any) -> None:
