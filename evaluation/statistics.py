@@ -41,16 +41,23 @@ class Estimate:
         return Estimate(self.value * factor + shift, *ends)
 
 
-def t_quantile(degrees_of_freedom: int) -> float:
-    """97.5 % quantile of Student's t (Cornish–Fisher).
+_FEW = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706)
+"""97.5 % quantiles of Student's t for 1 to 5 degrees of freedom."""
+_BETWEEN = np.polyfit(1 / np.arange(1, 6), np.log(_FEW), 4)
+
+
+def t_quantile(degrees_of_freedom: float) -> float:
+    """97.5 % quantile of Student's t (Cornish–Fisher; from few degrees by a table).
 
     Without SciPy, which would take a second to import.
     """
     df = degrees_of_freedom
     if df < 1:
         return math.inf
-    if df < 6:
-        return (12.7062, 4.3027, 3.1824, 2.7764, 2.5706)[df - 1]
+    if df <= len(_FEW):
+        if df == int(df):
+            return _FEW[int(df) - 1]
+        return float(np.exp(np.polyval(_BETWEEN, 1 / df)))
     z = NORMAL_QUANTILE
     return (
         z
@@ -87,7 +94,7 @@ def ratio(moments: Moments) -> tuple[float, float]:
     return value, math.sqrt(residual * count / (count - 1)) / h
 
 
-def mean_estimate(value: float, error: float, degrees_of_freedom: int) -> Estimate:
+def mean_estimate(value: float, error: float, degrees_of_freedom: float) -> Estimate:
     """A mean with Student's interval."""
     if math.isinf(error):
         return Estimate(value, -math.inf, math.inf)
@@ -140,7 +147,7 @@ def difference_of_means(values: ArrayLike, others: ArrayLike) -> Estimate:
     return mean_estimate(difference, math.sqrt(variance), degrees_of_freedom)
 
 
-def _variance_of_difference(first: Array, second: Array) -> tuple[float, int]:
+def _variance_of_difference(first: Array, second: Array) -> tuple[float, float]:
     """Variance of a difference of means, and its degrees of freedom (Welch and Satterthwaite)."""
     counts = len(first), len(second)
     parts = [float(each.var(ddof=1)) / len(each) for each in (first, second)]
@@ -150,7 +157,7 @@ def _variance_of_difference(first: Array, second: Array) -> tuple[float, int]:
     welch = variance**2 / sum(
         part**2 / (count - 1) for part, count in zip(parts, counts, strict=True)
     )
-    return variance, max(least, int(welch))
+    return variance, max(least, welch)
 
 
 def probability_of_improvement(wins: ArrayLike) -> Estimate:

@@ -338,7 +338,9 @@ class PSRO(Trainer):
         self._begin_response()
 
     def _begin_response(self) -> None:
-        self.oracle.reset_games(self.settings.seed + len(self.population))
+        # So that runs with neighboring seeds share no deals.
+        seeds = np.random.SeedSequence([self.settings.seed, len(self.population)])
+        self.oracle.reset_games(int(seeds.generate_state(1)[0]))
         self.oracle.collector.play_against(self.population, self.meta_strategy)
 
     def _play(self, network: Any, opponent: Any) -> float:

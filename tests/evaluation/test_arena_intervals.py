@@ -30,6 +30,12 @@ def test_t_quantile_is_students(df: int) -> None:
     assert t_quantile(df) == pytest.approx(special.stdtrit(df, 0.975), rel=near)
 
 
+@pytest.mark.parametrize("df", [1.3, 1.7, 2.5, 3.9, 4.6, 5.5, 7.3])
+def test_t_quantile_of_a_part_of_a_degree(df: float) -> None:
+    """Which Welch's interval has."""
+    assert t_quantile(df) == pytest.approx(special.stdtrit(df, 0.975), rel=0.002)
+
+
 def estimates(x: np.ndarray) -> tuple[float, float]:
     count, total = len(x), x.sum()
     return ratio(Moments(count, total, h=4 * count, xx=(x * x).sum(), xh=4 * total, hh=16 * count))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from german_whist.evaluation.exploitability.exact import (
     measure_exploitability,
 )
 from german_whist.solvers.best_response import best_response_value, strategy_value
+from german_whist.solvers.combinatorics import subsets
 from german_whist.solvers.game_tree import GameTree, check_size
 from german_whist.solvers.public_tree_traversal import PublicTreeTraversal
 
@@ -323,3 +325,15 @@ def test_the_command_tells_and_refuses(tmp_path: Path, capsys: pytest.CaptureFix
     assert "random: endgame: own policy" in told
     assert main(["exploitability", "random", "--rules", "small-last"]) == 2
     assert "too large to traverse" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suits", [2, 4])
+def test_large_hands_have_indices_of_their_own(suits: int) -> None:
+    """Of 19 cards that a player may hold, 9 are held in 92,378 ways."""
+    rules = load_rules({"name": "large", "suits": suits, "ranks": 20 // suits, "hand": 9})
+    n_hands = math.comb(19, 9)
+    # Where no card is missing, each index stands for itself.
+    assert (subsets(rules).without_card[:n_hands] == np.arange(n_hands)).all()
+    values = PublicTreeTraversal(rules, threads=1)
+    uniform = values.responses(np.zeros(values.tree.size, np.float32))
+    assert all(abs(each) <= 1 for each in (uniform.against_dealer, uniform.against_leader))

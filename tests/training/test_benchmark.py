@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -871,6 +872,27 @@ def test_network_is_trained_by_the_algorithm_that_is_named(tmp_path: Path) -> No
     path = written(tmp_path / "own.yaml", algorithms=tables, network_algorithm="table")
     with pytest.raises(SettingsError, match=r"is 'table', which trains no network .*: ppo or mmd"):
         load_benchmark(path, [net])
+
+
+def test_point_is_written_though_nothing_was_learned_as_it_was_passed(tmp_path: Path) -> None:
+    state = SimpleNamespace(evaluation_due=False)
+    settings = SimpleNamespace(decisions=2000)
+    run: Any = SimpleNamespace(
+        folder=tmp_path, settings=settings, state=state, trainer=SimpleNamespace(decisions=1008)
+    )
+    # Interrupted at 1,008 decisions, after an iteration of which callbacks hear nothing.
+    callback = HalvedBudgets(2)
+    callback.on_start(run)
+    run.trainer.decisions = 1016
+    callback.on_iteration(run, {})
+    assert state.evaluation_due
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "000000001004.safetensors").touch()
+    state.evaluation_due = False
+    callback.on_start(run)
+    run.trainer.decisions = 1024
+    callback.on_iteration(run, {})
+    assert not state.evaluation_due
 
 
 def test_outside_classes_have_settings_that_other_algorithms_do_not_take(tmp_path: Path) -> None:

@@ -411,6 +411,44 @@ def test_mean_win_rate_has_the_mean_of_the_intervals() -> None:
         mean_win_rate(matches, ["a", "d"])
 
 
+def test_sampler_without_its_package_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("german_whist.training.experiments.search_space.find_spec", lambda _: None)
+    path = written(tmp_path, sampler="CmaEs")
+    assert main(["sweep", str(path), "--folder", str(tmp_path / "sweep")]) == 2
+    error = capsys.readouterr().err
+    assert "sampler is 'CmaEs', which needs the package cmaes, and it is not installed" in error
+
+
+def test_trial_that_cannot_be_drawn_is_no_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    monkeypatch.setattr(sweeping, "_objective", best_at_the_largest)
+    sweep, ask = load_sweep(written(tmp_path)), optuna.study.Study.ask
+
+    def failing(*arguments: Any) -> None:
+        ask(*arguments)
+        raise RuntimeError("no sample")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(optuna.study.Study, "ask", failing)
+        with pytest.raises(RuntimeError, match="no sample"):
+            run_sweep(sweep, tmp_path / "sweep", log=lambda _: None)
+    result = run_sweep(sweep, tmp_path / "sweep", log=lambda _: None)
+    states = [trial.state.name for trial in result.study.trials]
+    assert states == ["FAIL", "COMPLETE", "COMPLETE", "COMPLETE"]
+
+
+def test_pruner_compares_trials_with_other_sizes_of_iterations(tmp_path: Path) -> None:
+    space = {"n_envs": [16, 24, 32]}
+    options = {"pruner": "Nop", "sampler": "Random", "trials": 4}
+    result = run_sweep(load_sweep(written(tmp_path, space=space, **options)), tmp_path / "sweep")
+    assert len({trial.params["n_envs"] for trial in result.study.trials}) > 1
+    assert {tuple(trial.intermediate_values) for trial in result.study.trials} == {(1, 2)}
+
+
 def test_unpromising_trial_is_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Never(optuna.pruners.BasePruner):
         def prune(self, study: object, trial: object) -> bool:
@@ -701,12 +739,14 @@ def test_trial_in_another_process_is_pruned_by_the_storage(
     study = study_of(tmp_path)
     for k in range(6):
         trial = study.ask()
-        trial.report(0.5 + k / 100, 100)
+        trial.report(0.5 + k / 100, 1)
         study.tell(trial, 0.5)
     arguments = tmp_path.name, "Median", study.ask()._trial_id
     reasons: list[str] = []
     run: Any = SimpleNamespace(
-        settings=load_settings("tiny", ["decisions=1000", "eval_opponents=random"]),
+        settings=load_settings(
+            "tiny", ["decisions=1000", "eval_every=100", "eval_opponents=random"]
+        ),
         trainer=SimpleNamespace(decisions=0),
         stop=reasons.append,
         folder=tmp_path,

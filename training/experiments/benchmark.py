@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -606,7 +607,9 @@ class HalvedBudgets(Callback):
         self._before = 0
 
     def on_start(self, run: TrainingRun) -> None:
-        self._before = run.trainer.decisions
+        # The state may be of an iteration that learned nothing, after which none was written.
+        written = [int(path.stem) for path in list_checkpoints(run.folder / FOLDER)]
+        self._before = max(written, default=0)
 
     def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
         budget, now = run.settings.decisions, run.trainer.decisions
@@ -646,7 +649,9 @@ def _solve(job: BenchmarkJob) -> Iterator[Point]:
                 solver.iterate()
         with clock.apart():  # in a thread of its own
             # Rounding can make an equilibrium's negative.
-            exploitability = max(0.0, solver.measure().exploitability)
+            measured = solver.measure().exploitability
+            assert math.isfinite(measured), f"the exploitability is {measured}"
+            exploitability = max(0.0, measured)
         yield Point(point * visits, round(clock.seconds, 3), {EXPLOITABILITY: exploitability})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from statistics import fmean
 from typing import Annotated
 
 import numpy as np
@@ -34,8 +35,8 @@ EXPLOITABILITY = "exploitability"
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
 _MOST = 10**15
 """Of decisions and seconds: what a page can add up."""
-_NOISE = 1.25
-"""Times by which a busy machine can make a run slower."""
+_NOISE, _OVERSHOOT = 1.25, 1.01
+"""Factors by which a busy machine can make runs slower, and by which a last iteration is late."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
 """Labels of the charts' axes by the endings of their names."""
 _GIVEN = {
@@ -297,31 +298,38 @@ def given_table(results: Sequence[Result]) -> str:
 def departures(results: Sequence[Result], published: Sequence[Result]) -> list[str]:
     """How results that are not published differ from the published ones, as a list in Markdown."""
     names = {run.algorithm for run in published}
-    notes: dict[str, None] = {}
+    own: dict[tuple[str, str], list[Result]] = {}
     for run in results if published else ():
         if run.algorithm not in names:
-            for note in _departures_of(run, published):
-                notes[f"- {_code(run.algorithm)} {note}."] = None
+            own.setdefault((run.algorithm, run.rules), []).append(run)
+    notes: dict[str, None] = {}
+    for (algorithm, _), seeds in own.items():
+        for note in _departures_of(seeds, published):
+            notes[f"- {_code(algorithm)} {note}."] = None
     if not notes:
         return []
     return ["Unlike the published results:\n\n" + "\n".join(notes)]
 
 
-def _departures_of(run: Result, published: Sequence[Result]) -> Iterator[str]:
+def _departures_of(seeds: Sequence[Result], published: Sequence[Result]) -> Iterator[str]:
+    """Departures of an algorithm on a rule set; its seeds differ in how much they used alone."""
+    run = seeds[0]
     networks = [other for other in published if other.given.observation != INFORMATION_SETS]
     on_deck = [other for other in networks if other.rules == run.rules]
     if not on_deck:
         yield f"was measured on {_code(run.rules)}, on which nothing is published"
     budgets = [other.spent for other in on_deck]
-    if budgets and not min(budgets) <= run.spent <= max(budgets):
+    spent = round(fmean(each.spent for each in seeds))
+    if budgets and not _is_near(spent, budgets, _OVERSHOOT):
         yield (
-            f"had {run.spent:,} decisions on {_code(run.rules)}, where published networks had "
+            f"had {spent:,} decisions on {_code(run.rules)}, where published networks had "
             f"{min(budgets):,} to {max(budgets):,}"
         )
     loops = [other.multiples for other in on_deck if other.reference]
-    if loops and run.reference and not _is_near(run.multiples, loops):
+    own_loops = [each.multiples for each in seeds if each.reference]
+    if loops and own_loops and not _is_near(fmean(own_loops), loops, _NOISE):
         yield (
-            f"took {run.multiples:,.0f} reference loops on {_code(run.rules)}, where published "
+            f"took {fmean(own_loops):,.0f} reference loops on {_code(run.rules)}, where published "
             f"networks took {min(loops):,.0f} to {max(loops):,.0f}"
         )
     if on_deck and run.evaluation not in {other.evaluation for other in on_deck}:
@@ -335,9 +343,9 @@ def _departures_of(run: Result, published: Sequence[Result]) -> Iterator[str]:
             yield text.format(value=markdown_text(value), usual=" or ".join(usual))
 
 
-def _is_near(loops: float, published: Sequence[float]) -> bool:
-    """Whether a time is in the range of the published ones, as far as a busy machine can tell."""
-    return min(published) / _NOISE <= loops <= max(published) * _NOISE
+def _is_near(value: float, published: Sequence[float], tolerance: float) -> bool:
+    """Whether a value is in the range of the published ones, but for a factor."""
+    return min(published) / tolerance <= value <= max(published) * tolerance
 
 
 def _code(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -217,6 +218,8 @@ def base_settings(sweep: Sweep, folder: Path) -> Settings:
 # -- widening
 
 Space = Mapping[str, Range | list[Any]]
+_SAMPLER_PACKAGES = {"CmaEs": "cmaes", "GP": "scipy", "QMC": "scipy"}
+"""What some of Optuna's samplers need, and it does not install."""
 _EDGE = 0.05
 """Part of a range, on its own scale, that counts as its bound."""
 _ROUNDING = 1e-9
@@ -381,6 +384,12 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
     Resumed sweeps, and processes that share a storage, thus sample no trial twice.
     """
     sampler = getattr(import_optuna().samplers, f"{name}Sampler")
+    needed = _SAMPLER_PACKAGES.get(name)
+    if needed and find_spec(needed) is None:
+        raise ValueError(
+            f"sampler is {name!r}, which needs the package {needed}, and it is not installed: "
+            f"`pip install {needed}`, or take another sampler"
+        )
 
     class Numbered(sampler):
         def before_trial(self, study: Study, trial: FrozenTrial) -> None:

@@ -299,7 +299,7 @@ def _run_trials(
                     _claim(trial)
                     trials.append(trial)
                 while len(trials) < count:
-                    trials.append(study.ask(distributions))
+                    trials.append(_draw(study, distributions))
                     _claim(trials[-1])
             for trial in [*trials]:
                 try:
@@ -352,16 +352,33 @@ def _delete_states(study: Study, folder: Path) -> None:
             (folder / TRIALS / str(trial.number) / STATE).unlink(missing_ok=True)
 
 
+def _draw(study: Study, distributions: dict[str, Any]) -> Trial:
+    """A new trial; one whose settings cannot be drawn is no trial."""
+    try:
+        return study.ask(distributions)
+    except Exception:
+        for trial in _trials(study, "RUNNING")[-1:]:
+            if _process_of(trial) is None:
+                study.tell(trial.number, state=_state("FAIL"), skip_if_finished=True)
+        raise
+
+
 def _wait_for_others(study: Study, log: Log) -> bool:
-    """Wait while other commands of this machine train trials; whether there were any."""
+    """Wait while other commands of this machine train trials; whether there were any.
+
+    Also while one is drawn: by another command, or by one that was killed as it did so.
+    """
     waited = False
     while processes := {
-        trial.number: process[1]
+        trial.number: process[1] if process else None
         for trial in filter(_runs_elsewhere, _trials(study, "RUNNING"))
-        if (process := _process_of(trial)) and process[0] == socket.gethostname()
+        if (process := _process_of(trial)) is None or process[0] == socket.gethostname()
     }:
         if not waited:
-            trained = (f"trial {number} (process {pid})" for number, pid in processes.items())
+            trained = (
+                f"trial {number} ({f'process {pid}' if pid else 'it begins'})"
+                for number, pid in processes.items()
+            )
             log(f"waiting for trials that other commands train: {', '.join(trained)}")
         waited = True
         time.sleep(_SECONDS_BETWEEN_LOOKS)
@@ -666,7 +683,9 @@ class PruningCallback(Callback):
         if trial is None or decisions >= run.settings.decisions:
             return
         try:
-            trial.report(_objective(run.settings, run.folder, results).value, decisions)
+            # Iterations of other sizes end after other numbers of decisions.
+            step = decisions // run.settings.eval_every
+            trial.report(_objective(run.settings, run.folder, results).value, step)
         except import_optuna().exceptions.UpdateFinishedTrialError:
             self._trial = None
             run.stop("the trial was ended in the storage")

@@ -31,6 +31,19 @@ def program_value(payoffs: Any) -> float:
     return float(found.fun)
 
 
+def test_runs_with_neighboring_seeds_share_no_deals() -> None:
+    def deals(seed: int, members: int) -> bytes:
+        trainer: Any = make_trainer(
+            PSROSettings(rules="2x4-h2", seed=seed, n_envs=16, hidden_sizes=(4,), device="cpu")
+        )
+        trainer.population = [trainer.population[0]] * members
+        trainer._begin_response()
+        return trainer.oracle.games.batch.games["deal"].tobytes()
+
+    found = [deals(seed, members) for seed in (1, 2, 3) for members in (1, 2, 3)]
+    assert len({*found}) == len(found)
+
+
 def test_meta_solver_solves_the_linear_program() -> None:
     rng = np.random.default_rng(5)
     for trial in range(60):
