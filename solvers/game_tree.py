@@ -47,10 +47,14 @@ def fits_in_parts(rules: Rules) -> bool:
     """Whether there are few enough deals, and an upcard that both players see first."""
     size = max_histories(rules)
     return (
-        rules.stock_cards > 0
+        _sees_upcard(rules)
         and size <= MAX_HISTORIES_IN_PARTS
         and size / count_first_views(rules) <= MAX_HISTORIES
     )
+
+
+def _sees_upcard(rules: Rules) -> bool:
+    return rules.stock_cards > 0 and rules.faced == "every"
 
 
 def check_size(rules: Rules) -> None:
@@ -59,9 +63,10 @@ def check_size(rules: Rules) -> None:
     size = (
         f"the rules {rules.name} can be dealt and played in up to {max_histories(rules):.3g} ways"
     )
-    if not rules.stock_cards:
+    if not _sees_upcard(rules):
         raise ValueError(
-            f"{size}, and without a stock at most {MAX_HISTORIES:,} are traversed: take fewer cards"
+            f"{size}, and where no card of the stock is turned up first, at most "
+            f"{MAX_HISTORIES:,} are traversed: take fewer cards"
         )
     if not fits_in_parts(rules):
         raise ValueError(

@@ -462,7 +462,8 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
             trainer.restore(arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
         raise CheckpointError(
-            f"{folder / STATE}: does not fit the run's settings ({error_text(error)}); "
+            f"{folder / STATE}: does not fit the run's settings, or an earlier version of the "
+            f"trainer wrote it ({error_text(error)}); "
             f"{remedy_without_state(folder)}"
         ) from error
     # The budget may have been changed in the file.

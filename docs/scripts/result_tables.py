@@ -81,7 +81,10 @@ _CREATE_TRIAL, _SET_PARAMETER, _END_TRIAL = 4, 5, 6
 """Operations of Optuna's journal."""
 _NO_SETTINGS = ("number", "decisions")
 """Of a finalist: its trial's number, and its budget, which a benchmark has beside the settings."""
-_PLACES = ("the best trial", *(f"the {nth}-best trial" for nth in ("second", "third", "fourth")))
+_TRIALS = 60
+"""Of a search before its space was widened."""
+_PLACES = ("best", "second-best", "third-best", "fourth-best", "fifth-best")
+"""Of a trial; a sweep has five finalists."""
 _DIGITS = 2
 """Digits of a trial's numbers in the file of a benchmark."""
 
@@ -295,7 +298,7 @@ def _settings_in_use(search: Path, settings: Any, trials: Sequence[Trial], used:
     """
     if used is None:
         return "not a trial"
-    text = f"{rounded(trials[used][0])}, {_PLACES[used]}"
+    text = f"{rounded(trials[used][0])}, the {_PLACES[used]} trial"
     if not (finalists := finalists_of(search)):
         return text
     best = finalists[0]
@@ -330,13 +333,14 @@ def published_bounds(runs: Runs, tuned_by: Searches = TUNED_BY) -> str:
             continue
         sweep = load_sweep(search)
         numbered = numbered_trials_of(search.with_suffix(".journal"))
-        first = sorted(numbered.values(), key=lambda trial: trial[0])
+        assert sweep.trials == _TRIALS, search
+        chosen = [numbered[number] for number in sorted(numbered)[:_TRIALS]]
+        first, every = (
+            sorted(trials, key=lambda trial: trial[0]) for trials in (chosen, numbered.values())
+        )
         texts: list[str] = []
         space: Space = sweep.space
-        if len(numbered) > sweep.trials:
-            chosen = sorted(numbered)[: sweep.trials]
-            first = sorted((numbered[number] for number in chosen), key=lambda trial: trial[0])
-        for trials in (first, trials_of(search.with_suffix(".journal"))):
+        for trials in (first, every):
             best = [settings for _, settings in trials[: sweep.finalists]]
             reached = bounds_reached(space, best)
             texts.append(
@@ -344,7 +348,7 @@ def published_bounds(runs: Runs, tuned_by: Searches = TUNED_BY) -> str:
             )
             space = widened(space, base_settings(sweep, ROOT), reached)
         rows.append([f"`{algorithm}`", *(text or "none" for text in texts)])
-    header = ["algorithm", "at a limit after 60 trials", "at a limit after 80 trials"]
+    header = ["algorithm", f"near a limit after {_TRIALS} trials", "near a limit after all trials"]
     return markdown_table(header, rows)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import special, stats
 
 from german_whist.engine.records import GameRecord
 from german_whist.evaluation import evaluate, ladder
@@ -16,6 +16,7 @@ from german_whist.evaluation.results import fit_ladder
 from german_whist.evaluation.statistics import (
     Estimate,
     Moments,
+    difference_of_means,
     mean_estimate,
     ratio,
     t_quantile,
@@ -34,6 +35,16 @@ def test_t_quantile_is_students(df: int) -> None:
 def test_t_quantile_of_a_part_of_a_degree(df: float) -> None:
     """Which Welch's interval has."""
     assert t_quantile(df) == pytest.approx(special.stdtrit(df, 0.975), rel=0.002)
+
+
+def test_difference_of_means_is_welchs() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        first, second = rng.normal(0, 1, 3), rng.normal(1, 3, 5)
+        found = difference_of_means(first, second)
+        known = stats.ttest_ind(first, second, equal_var=False).confidence_interval()
+        margin = (known.high - known.low) / 2
+        assert found.margin_of_error == pytest.approx(margin, rel=0.002)
 
 
 def estimates(x: np.ndarray) -> tuple[float, float]:

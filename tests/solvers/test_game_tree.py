@@ -32,7 +32,7 @@ from german_whist.evaluation.exploitability.exact import (
 )
 from german_whist.solvers.best_response import best_response_value, strategy_value
 from german_whist.solvers.combinatorics import subsets
-from german_whist.solvers.game_tree import GameTree, check_size
+from german_whist.solvers.game_tree import GameTree, check_size, fits_in_parts
 from german_whist.solvers.public_tree_traversal import PublicTreeTraversal
 
 pytestmark = pytest.mark.usefixtures("few_checked_hands")
@@ -114,6 +114,32 @@ def test_parts_without_forced_endings_are_measured_as_a_whole(
     assert parts.self_play_value == pytest.approx(whole.self_play_value, abs=1e-12)
 
 
+def test_parts_need_an_upcard_that_is_seen_first() -> None:
+    """Else a player learns more of the deal than a part has in common."""
+    hidden = {"suits": 3, "ranks": 3, "hand": 2, "stock": 4, "faced": "never", "trumps": "none"}
+    rules = load_rules({"name": "hidden", **hidden})
+    assert not fits_in_parts(rules)
+    with pytest.raises(ValueError, match="where no card of the stock is turned up first, at most"):
+        check_size(rules)
+
+
+def test_illegal_answers_without_a_choice_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = load_rules("2x4-h2")
+
+    class Careless(Agent):
+        name = "careless"
+
+        def act(self, views: Array, rng: Array) -> Array:
+            masks = action_masks(rules.array(), views, rules.actions)
+            return np.where(masks.sum(axis=1) > 1, masks.argmax(axis=1), 51)
+
+    with pytest.raises(ValueError, match="careless plays action 51 where"):
+        exploitability_on_full_tree(Careless(rules), rules)
+    monkeypatch.setattr("german_whist.solvers.game_tree.MAX_HISTORIES", 30_000)
+    with pytest.raises(ValueError, match="careless plays action 51 where"):
+        exploitability_on_full_tree(Careless(rules), rules)
+
+
 @SETS
 def test_hands_can_end_with_the_last_choice(rules: dict[str, Any]) -> None:
     loaded = load_rules(rules)
@@ -170,7 +196,7 @@ def test_trees_that_are_too_large_are_refused() -> None:
     with pytest.raises(ValueError, match=r"3x4-h4 .* 1\.23e\+11 ways, and at most 300,000,000"):
         check_size(load_rules("3x4-h4"))
     exchange = EXCHANGE | {"suits": 3, "ranks": 4, "hand": 3}
-    with pytest.raises(ValueError, match="without a stock at most 4,000,000"):
+    with pytest.raises(ValueError, match="is turned up first, at most 4,000,000"):
         check_size(load_rules(exchange))
     check_size(load_rules("2x5-h3"))
     check_size(load_rules("2x5-h2"))

@@ -893,6 +893,15 @@ def test_point_is_written_though_nothing_was_learned_as_it_was_passed(tmp_path: 
     run.trainer.decisions = 1024
     callback.on_iteration(run, {})
     assert not state.evaluation_due
+    # Interrupted in the iteration that passed it: the point is written as the run begins.
+    state.evaluation_due = True
+    run.trainer.decisions = 1024
+    (tmp_path / "checkpoints" / "000000001004.safetensors").unlink()
+    callback.on_start(run)
+    state.evaluation_due = False
+    run.trainer.decisions = 1040
+    callback.on_iteration(run, {})
+    assert not state.evaluation_due
 
 
 def test_outside_classes_have_settings_that_other_algorithms_do_not_take(tmp_path: Path) -> None:
@@ -922,6 +931,15 @@ def test_outside_classes_have_settings_that_other_algorithms_do_not_take(tmp_pat
     assert settings["horizon"] == "hand"
     with pytest.raises(SettingsError, match="'learning_rat' is not a setting"):
         settings_with(trainer, settings={"learning_rat": 0.5})
+    # An algorithm may need the shared settings.
+    needing = {"nfsp": {"replay_size": 64, "reservoir_size": 64}}
+    shared = {"batch_size": 32}
+    assert (
+        settings_with(net, settings=shared, network_algorithm="nfsp", algorithms=needing)[
+            "batch_size"
+        ]
+        == 32
+    )
 
 
 def test_code_that_is_not_trusted_is_called_so(

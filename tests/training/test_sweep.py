@@ -446,7 +446,7 @@ def test_pruner_compares_trials_with_other_sizes_of_iterations(tmp_path: Path) -
     options = {"pruner": "Nop", "sampler": "Random", "trials": 4}
     result = run_sweep(load_sweep(written(tmp_path, space=space, **options)), tmp_path / "sweep")
     assert len({trial.params["n_envs"] for trial in result.study.trials}) > 1
-    assert {tuple(trial.intermediate_values) for trial in result.study.trials} == {(1, 2)}
+    assert {tuple(trial.intermediate_values) for trial in result.study.trials} == {(256, 512)}
 
 
 def test_unpromising_trial_is_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -739,7 +739,7 @@ def test_trial_in_another_process_is_pruned_by_the_storage(
     study = study_of(tmp_path)
     for k in range(6):
         trial = study.ask()
-        trial.report(0.5 + k / 100, 1)
+        trial.report(0.5 + k / 100, 100)
         study.tell(trial, 0.5)
     arguments = tmp_path.name, "Median", study.ask()._trial_id
     reasons: list[str] = []
@@ -897,7 +897,7 @@ def test_trial_resumes_that_was_interrupted_while_its_budget_was_measured(
     assert (trial.state.name, trial.user_attrs["process"][2]) == ("COMPLETE", 1)
 
 
-@pytest.mark.parametrize("seconds", [-1.0, 60.0])
+@pytest.mark.parametrize("seconds", [-1.0, 2.0])
 def test_trial_that_nobody_claimed_fails_after_a_while(
     seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -909,12 +909,9 @@ def test_trial_that_nobody_claimed_fails_after_a_while(
     lines = list[str]()
     trials = run_sweep(sweep, folder, log=lines.append).study.trials
     states = [trial.state.name for trial in trials]
-    if seconds < 0:
-        assert states == ["FAIL", "COMPLETE", "COMPLETE"]
-    else:
-        assert states == ["RUNNING", "COMPLETE"]
-    waits = [line for line in lines if "trial 0 is begun by another command" in line]
-    assert len(waits) == (seconds > 0)
+    assert states == ["FAIL", "COMPLETE", "COMPLETE"]
+    waiting = "waiting for trials that other commands train: trial 0 (it begins)"
+    assert lines.count(waiting) == (seconds > 0)
 
 
 @pytest.mark.parametrize(

@@ -398,7 +398,10 @@ def load_benchmark(source: str | Path, classes: Sequence[str] = ()) -> Benchmark
                     f"{each}: published results are called {algorithm!r}, too: give the class "
                     "another name"
                 )
-        replaced = _without_classes(values, name)
+        try:
+            replaced = build_settings(Benchmark, values, name, "a part of a benchmark")
+        except SettingsError:
+            replaced = _without_classes(values, name)
         given = values.get("algorithms"), values.get("settings")
         entries, shared = (each if isinstance(each, dict) else {} for each in given)
         algorithms = {
@@ -607,9 +610,11 @@ class HalvedBudgets(Callback):
         self._before = 0
 
     def on_start(self, run: TrainingRun) -> None:
-        # The state may be of an iteration that learned nothing, after which none was written.
-        written = [int(path.stem) for path in list_checkpoints(run.folder / FOLDER)]
-        self._before = max(written, default=0)
+        self._before = run.trainer.decisions
+        if not run.state.evaluation_due:
+            # The state may be of an iteration that learned nothing, of which nobody heard here.
+            written = [int(path.stem) for path in list_checkpoints(run.folder / FOLDER)]
+            self._before = max(written, default=0)
 
     def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
         budget, now = run.settings.decisions, run.trainer.decisions

@@ -368,11 +368,17 @@ def _wait_for_others(study: Study, log: Log) -> bool:
 
     Also while one is drawn: by another command, or by one that was killed as it did so.
     """
-    waited = False
+    waited, began = False, time.monotonic()
+
+    def is_waited_for(process: tuple[str, int, int] | None) -> bool:
+        if process is None:
+            return time.monotonic() - began < _SECONDS_TO_BEGIN
+        return process[0] == socket.gethostname()
+
     while processes := {
         trial.number: process[1] if process else None
         for trial in filter(_runs_elsewhere, _trials(study, "RUNNING"))
-        if (process := _process_of(trial)) is None or process[0] == socket.gethostname()
+        if is_waited_for(process := _process_of(trial))
     }:
         if not waited:
             trained = (
@@ -684,7 +690,7 @@ class PruningCallback(Callback):
             return
         try:
             # Iterations of other sizes end after other numbers of decisions.
-            step = decisions // run.settings.eval_every
+            step = decisions // run.settings.eval_every * run.settings.eval_every
             trial.report(_objective(run.settings, run.folder, results).value, step)
         except import_optuna().exceptions.UpdateFinishedTrialError:
             self._trial = None

@@ -31,6 +31,18 @@ def program_value(payoffs: Any) -> float:
     return float(found.fun)
 
 
+def test_mixture_is_computed_anew_when_a_policy_joins() -> None:
+    settings = PSROSettings(
+        rules="2x4-h2", n_envs=16, hidden_sizes=(4,), device="cpu", meta_solver="uniform"
+    )
+    trainer: Any = make_trainer(settings)
+    before = trainer.policy_weights()["cells"].copy()
+    assert (trainer.policy_weights()["cells"] == before).all()
+    torch.nn.init.normal_(trainer.oracle.ema_network.policy.weight)
+    trainer._add_member()
+    assert (trainer.policy_weights()["cells"] != before).any()
+
+
 def test_runs_with_neighboring_seeds_share_no_deals() -> None:
     def deals(seed: int, members: int) -> bytes:
         trainer: Any = make_trainer(
