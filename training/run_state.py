@@ -134,9 +134,7 @@ def digest_of(arrays: Mapping[str, Array], text: str = "") -> str:
 def remedy_without_state(folder: Path) -> str:
     """What to do about a run whose state is missing or unusable."""
     if list_checkpoints(folder / FOLDER):
-        return (
-            f"start another run; where the trainer takes it, init={folder} begins with the weights"
-        )
+        return f"start another run, from its weights if the trainer takes them: init={folder}"
     return "there is no checkpoint either, so begin another run"
 
 

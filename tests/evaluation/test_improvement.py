@@ -28,7 +28,7 @@ def grid_interval(wins: Array) -> tuple[float, float]:
     freedom = min(m, n) - 1
     if sum(parts):
         welch = sum(parts) ** 2 / (parts[0] ** 2 / (m - 1) + parts[1] ** 2 / (n - 1))
-        freedom = max(freedom, int(welch))
+        freedom = max(freedom, welch)
 
     def variance(p: Any) -> Any:
         q1, q2, mean = p / (2 - p), 2 * p**2 / (1 + p), (m + n) / 2
