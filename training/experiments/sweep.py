@@ -430,16 +430,15 @@ def _wider_space(
         return {}
     wider = widened(space, base, reached)
     for name, bounds in reached.items():
+        if wider[name] == space[name]:
+            outcome = "and it takes nothing beyond"
+        elif may_widen:
+            outcome = f"now {_space_text(wider[name])}"
+        else:
+            outcome = "and it is not widened further"
         log(
             f"{name} is at its {' and '.join(bounds)} bound in half or more of the best "
-            f"{len(best)} trials: {_space_text(space[name])}, "
-            + (
-                "and it takes nothing beyond"
-                if wider[name] == space[name]
-                else f"now {_space_text(wider[name])}"
-                if may_widen
-                else "and it is not widened further"
-            )
+            f"{len(best)} trials: {_space_text(space[name])}, {outcome}"
         )
     if wider == space or not may_widen:
         return {}
