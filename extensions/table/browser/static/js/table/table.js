@@ -180,7 +180,7 @@ class TablePage {
       if (this.state.move !== state.move) return help.clearHint();
       help.showHint(hint);
       this.input.point(hint.action);
-      if (help.root.hidden) this.view.plates.showPrompt(hint.why, { yours: true, hint: true });
+      if (help.root.hidden) this.view.plates.showPrompt(hint.why, { yours: true, hinted: state.move });
       announce(label("table.hinted", { action: actionName(hint.action), why: hint.why }));
     } catch (error) {
       help.clearHint();
