@@ -11,18 +11,18 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..common.files import checked_folder
+from ..common.files import CannotWrite, checked_folder
 from ..common.markup import printable
 from ..common.serialization import JsonStruct, data_frame
 from ..common.settings import format_overrides, parse_overrides
 from ..common.signals import RunStopped, SignalGuard
 from .algorithms.data_parallel import DataParallel
 from .algorithms.registry import make_trainer
-from .callbacks.base import Callback
-from .callbacks.console import ConsoleLog, make_display
+from .callbacks.console import FileLog, make_display
 from .callbacks.evaluation import results_table
 from .callbacks.report_files import REPORT, endgame_player
 from .distributed import Ranks, current_ranks
@@ -182,32 +182,34 @@ def follow(ranks: Ranks) -> Trained:
 def _go(run: Run, quiet: bool) -> Trained:
     """Train a run to its end, with a display and a log."""
     trained: Trained | None = None
-    with open(run.folder / LOG, "a", encoding="utf-8", errors="backslashreplace") as log:
-        display = None if quiet else make_display()
-        reporters: list[Callback] = [*filter(None, [display]), ConsoleLog(log, timestamps=True)]
+    log = FileLog(run.folder / LOG)
+    reporters = [log] if quiet else [make_display(), log]
 
-        def report(text: str) -> None:
-            for reporter in reporters:
-                reporter.on_message(run, text)
+    def report(text: str) -> None:
+        for reporter in reporters:
+            reporter.on_message(run, text)
 
-        try:
-            report(f"{run.folder}: {run.settings.about or run.settings.trainer}")
-            path = run.go(*reporters)
-            trained = Trained(
-                folder=run.folder,
-                checkpoint=path,
-                decisions=run.trainer.decisions,
-                hands=run.trainer.hands,
-                seconds=run.seconds,
-                evaluations=run.evaluations,
-                rows=run.rows,
-            )
-            return trained
-        except RunStopped as stopped:
+    try:
+        report(f"{run.folder}: {run.settings.about or run.settings.trainer}")
+        path = run.go(*reporters)
+        trained = Trained(
+            folder=run.folder,
+            checkpoint=path,
+            decisions=run.trainer.decisions,
+            hands=run.trainer.hands,
+            seconds=run.seconds,
+            evaluations=run.evaluations,
+            rows=run.rows,
+        )
+        return trained
+    except RunStopped as stopped:
+        # On a full disk, where the log ends too, the reason is still shown.
+        with suppress(CannotWrite):
             report(str(stopped))
-            raise
-        finally:
-            if display is not None:
-                display.close()
-            if isinstance(run.trainer, DataParallel):
-                run.trainer.end(trained)
+        raise
+    finally:
+        run.close()
+        for reporter in reporters:
+            reporter.close()
+        if isinstance(run.trainer, DataParallel):
+            run.trainer.end(trained)

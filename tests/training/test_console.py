@@ -15,6 +15,7 @@ import pytest
 from german_whist.training.callbacks import console as display
 from german_whist.training.callbacks.console import (
     ConsoleLog,
+    FileLog,
     LiveDisplay,
     progress_line,
 )
@@ -85,19 +86,20 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_console_log_prints_a_line_every_20_seconds(clock: list[float]) -> None:
-    out, log = io.StringIO(), io.StringIO()
-    for shown in (ConsoleLog(out), ConsoleLog(log, timestamps=True)):
+def test_console_log_prints_a_line_every_20_seconds(clock: list[float], tmp_path: Path) -> None:
+    out, log = io.StringIO(), tmp_path / "log.txt"
+    for shown in (ConsoleLog(out), FileLog(log)):
         shown.on_message(a_run(), "a sentence")
         for wait in (0, 19.9, 0.2, 1):
             clock[0] += wait
             shown.on_iteration(a_run(), TOLD)
         shown.on_evaluation(a_run(), MEASURED[2:3])
+        shown.close()
     lines = out.getvalue().splitlines()
     assert [line.split()[0] for line in lines] == ["a", "50,000", "50,000", "evaluated"]
     assert lines[1] == progress_line(a_run(), TOLD)
     assert lines[3] == "evaluated the checkpoint at 50,000 decisions: 75.0 ± 1.2 % against random"
-    assert log.getvalue() == "".join(f"NOW {line}\n" for line in lines)
+    assert log.read_text(encoding="utf-8") == "".join(f"NOW {line}\n" for line in lines)
 
 
 def test_terminal_shows_sentences_above_the_progress(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shlex
 import shutil
@@ -33,6 +34,7 @@ from german_whist.common.settings import SettingsError
 from german_whist.common.signals import UNSTABLE, RunStopped
 from german_whist.training.algorithms.ppo import PPO
 from german_whist.training.callbacks.base import Callback, TrainingRun
+from german_whist.training.callbacks.console import FileLog
 from german_whist.training.folder import begun
 from german_whist.training.presets import load_settings
 from german_whist.training.rollout.networks import ActorCritic
@@ -249,6 +251,42 @@ def test_full_disk_loses_no_earlier_checkpoint(
     for path in checkpoints:
         read_checkpoint(path)
     assert not list(folder.rglob(".*"))
+
+
+@pytest.mark.parametrize("lines", [0, 3])
+def test_full_disk_at_the_log_is_told_with_its_path_and_costs_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lines: int
+) -> None:
+    class FullFile(io.StringIO):
+        def write(self, text: str, /) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    class FilledLog(FileLog):
+        def __init__(self, path: Path) -> None:
+            super().__init__(path)
+            self._left = lines
+
+        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+            self.write("an iteration")
+
+        def write(self, text: str) -> None:
+            if not self._left:
+                self.close()
+                self._out = FullFile()
+            self._left -= 1
+            super().write(text)
+
+    folder = tmp_path / "run"
+    monkeypatch.setattr("german_whist.training.api.FileLog", FilledLog)
+    assert main(["train", "tiny", *SMALL, "--run", str(folder)])
+    said = capsys.readouterr()
+    reason = f"{folder / 'log.txt'} cannot be written (No space left on device)"
+    assert reason in said.out + said.err
+    assert len((folder / "log.txt").read_text(encoding="utf-8").splitlines()) == lines
+    monkeypatch.undo()
+    assert main(["train", "--resume", str(folder)]) == 0
+    start(tmp_path / "whole", load_settings("tiny", SMALL)).go(quiet())
+    assert same(arrays_of(folder), arrays_of(tmp_path / "whole"))
 
 
 def test_resume_with_changed_settings_is_on_the_card(

@@ -6,10 +6,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import IO
 
+from ...common.files import CannotWrite
 from ...common.markup import one_line, printable
 from ..run_state import EvaluationResult
 from .base import Callback, TrainingRun
@@ -20,14 +22,12 @@ class ConsoleLog(Callback):
 
     every = 20.0
 
-    def __init__(self, out: IO[str], timestamps: bool = False) -> None:
-        self._out, self._timestamps = out, timestamps
+    def __init__(self, out: IO[str]) -> None:
+        self._out = out
         self._last = 0.0
 
     def write(self, text: str) -> None:
-        text = printable(text)
-        words = [time.strftime("%Y-%m-%d %H:%M:%S"), text] if self._timestamps else [text]
-        print(*words, file=self._out, flush=True)
+        print(printable(text), file=self._out, flush=True)
 
     def write_progress(self, text: str) -> None:
         self.write(text)
@@ -65,6 +65,25 @@ def progress_line(run: TrainingRun, metrics: Mapping[str, float]) -> str:
         parts.append(f"{left} left")
     parts += [f"{one_line(name)} {metrics[name]:.4g}" for name in shown[:3]]
     return ", ".join(parts)
+
+
+class FileLog(ConsoleLog):
+    """The lines of a console log at the end of a file, with the time of each."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(open(path, "a", encoding="utf-8", errors="backslashreplace"))  # noqa: SIM115
+        self._path = path
+
+    def write(self, text: str) -> None:
+        try:
+            super().write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
+        except OSError as error:
+            raise CannotWrite.for_path(self._path, error) from error
+
+    def close(self) -> None:
+        # What could not be written is tried again, and has been reported.
+        with suppress(OSError):
+            self._out.close()
 
 
 class LiveDisplay(ConsoleLog):
