@@ -99,6 +99,8 @@ def test_losses_are_columns_that_pandas_reads(threshold: Any, losses: Any) -> No
     later = frame[frame["trick"] == 2]["view"]
     assert later.str.contains("trick 1: led by").all()
     assert set(frame["seat"]) == {"leader", "dealer"}
+    # No two information sets read alike.
+    assert not frame.duplicated(["seat", "view"]).any()
 
 
 def test_equilibrium_gives_nothing_away() -> None:
