@@ -413,6 +413,9 @@ def _settings_page() -> str:
         "or write into a YAML file. To see the settings of a preset with their values, run "
         "`german-whist train PRESET --show`. A setting without a default is required. The allowed "
         "range of a number is in italics: *≥ 1*, *in [0, 1]*, *> 0*.",
+        "A YAML file may begin with `preset: NAME`, which is the name or the path of another file "
+        "of its kind. Then each field of your file replaces that field of the other file. In a "
+        "sweep, `preset` is the preset of the trainings.",
         MADE,
         "## Every trainer\n\nThese settings are the same for every trainer.\n\n"
         f"{settings_table(Settings)}",

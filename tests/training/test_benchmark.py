@@ -931,6 +931,11 @@ def test_outside_classes_have_settings_that_other_algorithms_do_not_take(tmp_pat
     assert settings["horizon"] == "hand"
     with pytest.raises(SettingsError, match="'learning_rat' is not a setting"):
         settings_with(trainer, settings={"learning_rat": 0.5})
+    # What a network learns with would replace it.
+    refusal = "settings.critic is oracle, and .* settings of ppo-tuned, where it is separate"
+    with pytest.raises(SettingsError, match=refusal):
+        settings_with(net, settings={"critic": "oracle"})
+    assert settings_with(net, settings={"critic": "separate"})["critic"] == "separate"
     # An algorithm may need the shared settings.
     needing = {"nfsp": {"replay_size": 64, "reservoir_size": 64}}
     shared = {"batch_size": 32}

@@ -471,6 +471,13 @@ def _algorithm_of(
     # It has the benchmark's budget, as an outside trainer has.
     left_out = ("hidden_sizes", *_OF_ALGORITHMS)
     kept = {key: value for key, value in entries[name].items() if key not in left_out}
+    for key, value in shared.items():
+        if kept.get(key, value) != value:
+            raise SettingsError(
+                f"settings.{key} is {format_value(value)}, and a network is trained with the "
+                f"settings of {name}, where it is {format_value(kept[key])}: give an entry {name} "
+                "of your own in algorithms, with all its settings"
+            )
     if "hidden_sizes" in shared:
         # Those are of the built-in networks.
         default: Any = settings_from({"trainer": trainers[name]})
