@@ -245,6 +245,7 @@ class LiveTable:
         Before the hint is there, the hand may be over, and another one begun.
         """
         with self._lock:
+            self._check()
             view = self.session.view(PERSON)
             if not view.to_move or self.session.settings.watched:
                 raise Refused(label("refused.no_advice"), 409)

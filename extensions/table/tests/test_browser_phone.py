@@ -161,6 +161,31 @@ def test_a_hint_stays_above_the_table_until_its_decision_is_made(user: User) -> 
     expect(hint).to_have_count(0)
 
 
+@on_phones(SMALL)
+def test_a_hint_goes_with_its_table_and_none_is_given_there(user: User) -> None:
+    page, name = user.page, user.sit_down(rules="classic", seed=4)
+    page.get_by_role("button", name="Hint", exact=True).tap()
+    user.computed(".prompt.hint")
+    user.request(f"tables/{name}/leave", {})
+    expect(page.locator(".prompt.hint")).to_have_count(0)
+    expect(page.get_by_role("button", name="Hint", exact=True)).to_be_disabled()
+    assert "closed" in page.locator(".prompt").inner_text()
+
+
+@on_phones(SMALL)
+def test_a_hint_for_a_card_that_is_played_meanwhile_is_dropped(user: User) -> None:
+    page, name = user.page, user.sit_down(rules="classic", seed=4)
+    move = user.move
+    page.route("**/play", lambda route: (page.wait_for_timeout(1500), route.continue_()))
+    page.route("**/hint", lambda route: (page.wait_for_timeout(300), route.continue_()))
+    page.get_by_role("button", name="Hint", exact=True).tap()
+    page.locator(PLAYABLE).first.tap(position={"x": 8, "y": 14})
+    page.wait_for_timeout(1200)
+    assert not page.locator(".prompt.hint").count()
+    user.wait_for_more(move)
+    assert not page.locator(".prompt.hint").count()
+
+
 @pytest.mark.parametrize("lesson", [1, 2, 3])
 def test_nothing_moves_from_trick_to_trick_of_a_lesson(user: User, lesson: int) -> None:
     user.sit_down(lesson=lesson)

@@ -75,7 +75,7 @@ export class PageView {
     this.hintTool.hidden = watched;
     this.seenTool.hidden = watched || memory;
     this.backTool.hidden = !mayTakeBack(state);
-    this.hintTool.disabled = state.turn !== 0;
+    this.hintTool.disabled = state.turn !== 0 || state.left;
     this.again.hidden = state.phase !== "over" || (watched && !match.over);
     this.watch.root.hidden = !watched;
     this.watch.update(state.speed);

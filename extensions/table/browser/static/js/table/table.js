@@ -38,12 +38,15 @@ class TablePage {
     this.feed = new TableFeed(path, this.view, state, {
       settled: (shown) => {
         this.input.update(shown);
+        this.showHint();
         this.refreshHelp();
       },
       resting: (shown) => this.input.playForced(shown),
       ended: () => this.scores(),
     });
     this.input = new TableInput(this.feed);
+    /** @type {{ move: number, hint: Hint } | null} */
+    this.hinted = null;
   }
 
   async open() {
@@ -169,7 +172,7 @@ class TablePage {
   async hint() {
     await this.feed.queue.tail;
     const { state, view: { help, hintTool } } = this;
-    if (state.turn !== 0 || hintTool.classList.contains("working")) return;
+    if (state.turn !== 0 || state.left || hintTool.classList.contains("working")) return;
     hintTool.classList.add("working");
     help.hint.textContent = label("table.thinking");
     const patience = setTimeout(() => toast(label("table.thinking_long"), "hint"), PATIENCE);
@@ -177,10 +180,11 @@ class TablePage {
       /** @type {Hint} */
       const hint = await post(`${this.feed.path}/hint`);
       hideToast();
+      await this.feed.queue.tail; // A card that was played meanwhile.
       if (this.state.move !== state.move) return help.clearHint();
       help.showHint(hint);
-      this.input.point(hint.action);
-      if (help.root.hidden) this.view.plates.showPrompt(hint.why, { yours: true, hinted: state.move });
+      this.hinted = { move: state.move, hint };
+      this.showHint();
       announce(label("table.hinted", { action: actionName(hint.action), why: hint.why }));
     } catch (error) {
       help.clearHint();
@@ -189,6 +193,16 @@ class TablePage {
       clearTimeout(patience);
       hintTool.classList.remove("working");
     }
+  }
+
+  /** Shows a hint until its decision is made. States come without a move too: where help is noted, or a
+   * setting changes. */
+  showHint() {
+    const { hinted, state, view: { help, plates } } = this;
+    if (hinted?.move !== state.move || state.turn !== 0 || state.left) this.hinted = null;
+    if (!hinted || !this.hinted) return;
+    this.input.point(hinted.hint.action);
+    if (help.root.hidden) plates.showPrompt(hinted.hint.why, { yours: true, hint: true });
   }
 
   // -- keys

@@ -14,7 +14,7 @@ import { suitIcon } from "../cards/suits.js";
  * What plates show: a table, or a position that nobody waits at.
  * @typedef {Omit<VisibleState, "hand" | "hand_size_other" | "known_other" | "other_hand" | "upcards" | "legal" | "phase" | "open" | "trick" | "texts">
  *   & { names: string[], match: { kind: string, hands_won?: number[], points?: number[] }, texts: { prompt: string, stage: string, last: string },
- *   move?: number, thinking?: boolean, watched?: boolean }} Shown
+ *   thinking?: boolean, watched?: boolean }} Shown
  */
 
 /** @type {(count: number, noun: string) => HTMLElement} */
@@ -50,8 +50,6 @@ export class Plates {
     this.tableView = tableView;
     this.plates = [new Plate(0), new Plate(1)];
     this.prompt = h("p", { class: "prompt row" });
-    /** @type {number | null} The decision that the prompt's hint is for. */
-    this.hinted = null;
     this.stock = h("p", { class: "stock-label", "aria-hidden": "true" });
     this.lastLabel = h("p", { class: "last-label", "aria-hidden": "true" }, label("plates.last_trick"));
     this.stage = h("p", { class: "stage-label", "aria-hidden": "true" });
@@ -106,25 +104,20 @@ export class Plates {
     this.sign.style.top = `${plan.middle}px`;
   }
 
-  /** A sentence in the place of the prompt, until the next state is shown; a hint, until its decision is made.
+  /** A sentence in the place of the prompt, until the next state is shown.
    * @param {string} text
-   * @param {{ yours?: boolean, thinking?: boolean, hinted?: number | null }} [options]
    */
-  showPrompt(text, { yours = false, thinking = false, hinted = null } = {}) {
+  showPrompt(text, { yours = false, thinking = false, hint = false } = {}) {
     this.prompt.replaceChildren(h("span", {}, text));
     this.prompt.classList.toggle("thinking", thinking);
     this.prompt.classList.toggle("yours", yours);
-    this.prompt.classList.toggle("hint", hinted !== null);
-    this.hinted = hinted;
+    this.prompt.classList.toggle("hint", hint);
   }
 
   /** @param {Shown} state */
   update(state) {
     this.plates.forEach((plate) => plate.update(state));
-    // A state comes without a move too: where help is noted, or a setting changes.
-    if (state.turn !== 0 || state.move !== this.hinted) {
-      this.showPrompt(state.texts.prompt, { yours: state.turn === 0 && !state.watched, thinking: state.thinking });
-    }
+    this.showPrompt(state.texts.prompt, { yours: state.turn === 0 && !state.watched, thinking: state.thinking });
     this.stage.textContent = state.texts.stage;
     this.lastLabel.textContent = state.texts.last || label("plates.last_trick");
     const trumps = state.trump
