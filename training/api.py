@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from ..common.settings import format_overrides, parse_overrides
 from ..common.signals import RunStopped, SignalGuard
 from .algorithms.data_parallel import DataParallel
 from .algorithms.registry import make_trainer
-from .callbacks.console import FileLog, make_display
+from .callbacks.console import ConsoleLog, FileLog, make_display
 from .callbacks.evaluation import results_table
 from .callbacks.report_files import REPORT, endgame_player
 from .distributed import Ranks, current_ranks
@@ -181,9 +181,15 @@ def follow(ranks: Ranks) -> Trained:
 
 def _go(run: Run, quiet: bool) -> Trained:
     """Train a run to its end, with a display and a log."""
+    with closing(run), closing(FileLog(run.folder / LOG)) as log:
+        if quiet:
+            return _train_with(run, [log])
+        with closing(make_display()) as display:
+            return _train_with(run, [display, log])
+
+
+def _train_with(run: Run, reporters: list[ConsoleLog]) -> Trained:
     trained: Trained | None = None
-    log = FileLog(run.folder / LOG)
-    reporters = [log] if quiet else [make_display(), log]
 
     def report(text: str) -> None:
         for reporter in reporters:
@@ -208,8 +214,5 @@ def _go(run: Run, quiet: bool) -> Trained:
             report(str(stopped))
         raise
     finally:
-        run.close()
-        for reporter in reporters:
-            reporter.close()
         if isinstance(run.trainer, DataParallel):
             run.trainer.end(trained)

@@ -191,6 +191,8 @@ def trust_words(settings: Settings) -> list[str]:
 
 def recovery_hint(folder: Path, settings: Settings, decisions: int) -> str:
     """What is left of a failed run whose state was last saved after so many decisions."""
+    if not (folder / SETTINGS).exists():
+        return f"{folder} has been removed, and the run with it"
     saved = (
         f"the run is saved after {decisions:,} decisions, and goes on with "
         f"{resume_command(folder, settings)}"

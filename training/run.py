@@ -10,6 +10,7 @@ import shlex
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import msgspec
 
 from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
-from ..common.files import write_file
+from ..common.files import CannotWrite, write_file
 from ..common.jit.side_by_side import compiled_in_background
 from ..common.plugins import error_location, error_text, foreign_traceback, is_own_error
 from ..common.settings import SettingsError, format_overrides
@@ -126,15 +127,29 @@ class Run(TrainingRun):
         if diverged or is_own_error(error):
             reason = str(error)
         elif isinstance(error, OSError):
-            reason = f"{error.strerror or error} ({error.filename})"
+            reason = error.strerror or str(error)
+            if error.filename:
+                reason += f" ({error.filename})"
         else:
             # Of the trainer, most often: whoever wrote it needs the place.
-            self.report(foreign_traceback(error))
+            with suppress(CannotWrite):
+                self.report(foreign_traceback(error))
             reason = f"{error_text(error)} ({error_location(error)})"
         hint = recovery_hint(self.folder, self.settings, self._saved)
         return RunStopped(f"{reason}; {hint}", UNSTABLE if diverged else 1)
 
     def _train(self) -> Path:
+        try:
+            path = self._train_and_evaluate()
+        except BaseException:
+            # Why it stopped is told, even where a full disk takes no report.
+            with suppress(OSError):
+                self._end()
+            raise
+        self._end()
+        return path
+
+    def _train_and_evaluate(self) -> Path:
         try:
             self._begin_session()
             self._iterate_to_the_end()
@@ -159,10 +174,11 @@ class Run(TrainingRun):
             # What was learned before stays.
             self.save_state()
             raise
-        finally:
-            self.evaluation_queue.close()
-            self.notify("on_end")
         return path
+
+    def _end(self) -> None:
+        self.evaluation_queue.close()
+        self.notify("on_end")
 
     def _iterate_to_the_end(self) -> None:
         started = time.monotonic() - self.state.seconds
@@ -451,19 +467,17 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     run_callbacks = _callbacks(trainer, settings, callbacks)
     note, source = "", _source_of_network(trainer, settings)
     if state.network_sha256 not in ("", source):
-        note = (
-            "the source of the network has changed since the run was begun: it goes on as the "
-            "source is now"
-        )
+        note = "the source of the network has changed since the run was begun"
     state.network_sha256 = source
-    run = Run(lock, settings, trainer, state, run_callbacks, clock=clock, note=note)
+    told = f"{note}: it goes on as the source is now" if note else ""
+    run = Run(lock, settings, trainer, state, run_callbacks, clock=clock, note=told)
     try:
         with clock.work():
             trainer.restore(arrays, state.trainer)
     except (ValueError, KeyError, TypeError, IndexError, RuntimeError) as error:
+        cause = note or "an earlier version of the trainer wrote it"
         raise CheckpointError(
-            f"{folder / STATE}: does not fit the run's settings, or an earlier version of the "
-            f"trainer wrote it ({error_text(error)}); "
+            f"{folder / STATE}: does not fit the run's settings, or {cause} ({error_text(error)}); "
             f"{remedy_without_state(folder)}"
         ) from error
     # The budget may have been changed in the file.

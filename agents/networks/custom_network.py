@@ -116,6 +116,8 @@ class CustomNetwork(nn.Module):
                 # cuDNN refuses their gradients in evaluation mode, in which only dropout differs.
                 part.dropout = 0.0
                 part.training = True
+        if n_hidden_inputs:
+            self._check_without_hidden_cards(rows * HISTORY_COLUMNS or n_inputs, n_hidden_inputs)
 
     def _check_parts(self) -> None:
         """Refuse parts that no checkpoint could hold, or that no optimizer could train."""
@@ -143,6 +145,23 @@ class CustomNetwork(nn.Module):
             raise ValueError(
                 f"{self.name}.critic_parameters() returns what is no parameter of the network"
             )
+
+    def _check_without_hidden_cards(self, n_inputs: int, n_hidden_inputs: int) -> None:
+        """Refuse before a training what answers while it learns, and could not play after it."""
+        observations, hidden_cards = torch.zeros(2, n_inputs), torch.zeros(2, n_hidden_inputs)
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            try:
+                self(observations, hidden_cards)
+            except Exception:
+                return  # It is told where it learns, with the lines of the class.
+            try:
+                self(observations)
+            except Exception as error:
+                raise ValueError(
+                    f"{self.name} gives no logits without hidden cards: forward(observations, "
+                    f"None) raised {error_text(error)} ({error_location(error)}), and whoever "
+                    "plays does not see hidden cards"
+                ) from error
 
     def forward(self, x: Tensor, hidden_cards: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of all actions, and values; without hidden cards the logits alone count."""

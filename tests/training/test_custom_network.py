@@ -228,6 +228,10 @@ class NoValues(Base):
     def forward(self, observations, hidden_cards=None):
         return self.policy(observations), None
 
+class NeedsHidden(Base):
+    def forward(self, observations, hidden_cards):
+        return self.policy(observations), hidden_cards.sum(1) * self.policy.bias[0]
+
 class Good(Base):
     def forward(self, observations, hidden_cards=None):
         return self.policy(observations), observations[:, 0] * self.policy.bias[0]
@@ -243,6 +247,8 @@ class Good(Base):
         ("Absent", {}, "has no 'Absent'"),
         ("FewLogits", {}, r"returned logits of shape \(16, 51\): \(16, 52\) is needed"),
         ("NoValues", {}, "returned values of shape None: one value for each of 16"),
+        ("NeedsHidden", {"critic": "oracle"}, "gives no logits without hidden cards: .*sum"),
+        ("NoValues", {"critic": "oracle"}, "returned values of shape None: one value for each"),
         ("Good", {"critic_warmup": 0.1}, "has no method critic_parameters"),
         ("Good", {"critic_lr_scale": 2.0}, "has no method critic_parameters"),
     ],
@@ -709,6 +715,13 @@ def test_changed_source_is_told_where_a_run_goes_on(tmp_path: Path, capsys: Any)
     plugins._loaded_file.cache_clear()
     resume(folder, decisions=300)
     assert changed in capsys.readouterr().out
+    # Where its weights do not fit any more, that is why.
+    (tmp_path / "heads.py").write_text(
+        TWO_HEADS.replace("n_actions)", "n_actions, False)"), "utf-8"
+    )
+    plugins._loaded_file.cache_clear()
+    with pytest.raises(CheckpointError, match=f"does not fit the run's settings, or {changed}"):
+        resume(folder, decisions=400)
 
 
 def test_score_of_a_match_is_read_as_it_was_trained(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,6 +22,7 @@ pytest.importorskip("torch")
 import torch
 from small_runs import arrays_of, interrupted_when, quiet, same
 
+import german_whist
 from german_whist.agents.checkpoints import (
     find_checkpoint,
     list_checkpoints,
@@ -30,6 +31,7 @@ from german_whist.agents.checkpoints import (
 )
 from german_whist.cli import main
 from german_whist.common import provenance
+from german_whist.common.files import CannotWrite
 from german_whist.common.settings import SettingsError
 from german_whist.common.signals import UNSTABLE, RunStopped
 from german_whist.training.algorithms.ppo import PPO
@@ -287,6 +289,49 @@ def test_full_disk_at_the_log_is_told_with_its_path_and_costs_no_checkpoint(
     assert main(["train", "--resume", str(folder)]) == 0
     start(tmp_path / "whole", load_settings("tiny", SMALL)).go(quiet())
     assert same(arrays_of(folder), arrays_of(tmp_path / "whole"))
+
+
+class Stumbling(Callback):
+    """Raises in its first iteration, after whatever else has happened there."""
+
+    def __init__(self, happens: Callable[[Path], None]) -> None:
+        self.happens = happens
+
+    def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+        self.happens(run.folder)
+        raise ZeroDivisionError("its own fault")
+
+
+def test_reason_of_a_stop_is_told_where_no_report_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise CannotWrite(errno.ENOSPC, "No space left on device", "report.html")
+
+    def fill(_: Path) -> None:
+        monkeypatch.setattr("german_whist.training.callbacks.report_files.write_file", full)
+
+    with pytest.raises(RunStopped, match="Stumbling raised ZeroDivisionError: its own fault"):
+        start(tmp_path / "run", settings(), callbacks=[Stumbling(fill)]).go(quiet())
+
+
+def test_nothing_is_promised_of_a_run_whose_folder_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(RunStopped, match=r"its own fault.*; .*/run has been removed, and"):
+        german_whist.train(
+            settings(), folder=folder, callbacks=[Stumbling(shutil.rmtree)], quiet=True
+        )
+
+
+def test_run_is_free_again_where_its_log_cannot_be_opened(tmp_path: Path) -> None:
+    run = german_whist.train(settings("decisions=600"), folder=tmp_path / "run", quiet=True)
+    (log := run.folder / "log.txt").unlink()
+    log.mkdir()
+    with pytest.raises(CannotWrite, match=r"log\.txt cannot be written") as held:
+        german_whist.resume(run.folder, quiet=True, decisions=1200)
+    log.rmdir()
+    assert german_whist.resume(run.folder, quiet=True, decisions=1200).decisions >= 1200
+    assert held.value.filename == str(log)
 
 
 def test_resume_with_changed_settings_is_on_the_card(

@@ -71,7 +71,11 @@ class FileLog(ConsoleLog):
     """The lines of a console log at the end of a file, with the time of each."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(open(path, "a", encoding="utf-8", errors="backslashreplace"))  # noqa: SIM115
+        try:
+            file = open(path, "a", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+        except OSError as error:
+            raise CannotWrite.for_path(path, error) from error
+        super().__init__(file)
         self._path = path
 
     def write(self, text: str) -> None:

@@ -174,7 +174,8 @@ def test_a_hint_goes_with_its_table_and_none_is_given_there(user: User) -> None:
 
 @on_phones(SMALL)
 def test_a_hint_for_a_card_that_is_played_meanwhile_is_dropped(user: User) -> None:
-    page, name = user.page, user.sit_down(rules="classic", seed=4)
+    page = user.page
+    user.sit_down(rules="classic", seed=4)
     move = user.move
     page.route("**/play", lambda route: (page.wait_for_timeout(1500), route.continue_()))
     page.route("**/hint", lambda route: (page.wait_for_timeout(300), route.continue_()))
