@@ -16,7 +16,10 @@ TRAINERS = {
     "psro": "psro:PSROSettings",
     "escher": "escher:ESCHERSettings",
 }
-TUNED_BY = {"r_nad-tuned": FOLDER.parent / "tuning" / "exact-r_nad.yaml"}
+TUNED_BY = {
+    "r_nad-tuned": FOLDER.parent / "tuning" / "exact-r_nad.yaml",
+    "psro-tuned": FOLDER.parent / "tuning" / "exact-psro.yaml",
+}
 """The search that the settings of each algorithm are from."""
 NOT_COMPARED = ("ppo", "psro", "escher", "r_nad-tuned-no-ema")
 """Rows that the table of pairs leaves out: it compares only learners with tuned settings."""
