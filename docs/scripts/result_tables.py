@@ -73,6 +73,12 @@ SEARCHES = {
     HIDDEN_CARDS: ("separate", "separate-ema", "oracle", "oracle-ema", f"tuned{PRIVILEGED}"),
 }
 """Ends of the names of PPO and MMD by what the critic saw in the search for their settings."""
+NETWORKS = {
+    "mlp": "built in, two layers of 128 units",
+    "gru": "`examples/gru_network.py`",
+    "transformer": "`examples/transformer_network.py`",
+}
+"""Algorithms of `benchmarks/networks.yaml` as a page calls their networks."""
 DEPTH_ALGORITHMS = ("ppo-tuned", "mmd-tuned")
 """Algorithms that were measured on decks of two and of three tricks for the stock."""
 _LEAST_SEEDS = 3
@@ -114,6 +120,7 @@ def tables() -> dict[str, str]:
         "depth": depth(published, others),
         "whole-hands": whole_hands(published, others),
         "exact-decks": exact_decks(published, decks),
+        "networks": networks(others),
         "transfer": transfer.summary(read_lines(TRANSFER)).strip(),
         "speed": speed(read_lines(SPEED)),
         "speed-of-environments": speed_of_environments(read_lines(SPEED)),
@@ -123,8 +130,10 @@ def tables() -> dict[str, str]:
 def pictures() -> dict[str, str]:
     """Every chart by the name of its file."""
     over_time = chart_name(TIMED_DECK, EXPLOITABILITY, "-time")
+    compared = [run for run in load_results(OTHERS) if run.algorithm in NETWORKS]
     return {
         "exploitability.svg": draw_charts(load_results(PUBLISHED))[over_time],
+        "networks.svg": draw_charts(compared)[chart_name(TIMED_DECK, EXPLOITABILITY)],
         "depth.svg": depth_chart(),
         **{
             f"{transfer.FIGURE}-{deck}.svg": transfer.chart(read_lines(TRANSFER), deck)
@@ -493,6 +502,16 @@ def exact_decks(runs: Runs, decks: Sequence[str]) -> str:
     ]
     header = ["deck", "decisions of a player", "information sets"]
     return _numbers([*header, *(f"`{name}`" for name in columns)], rows)
+
+
+def networks(others: Runs) -> str:
+    """Time and exploitability of the example networks and of the built-in one."""
+    rows = [
+        [text, seconds_of(runs), loops_of(runs), with_margin(exploitability(runs))]
+        for name, text in NETWORKS.items()
+        for runs in [others[name, TIMED_DECK]]
+    ]
+    return _numbers(["network", "seconds", "loops", "exploitability"], rows)
 
 
 def changed_settings(others: Runs) -> str:
