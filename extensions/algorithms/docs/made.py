@@ -21,7 +21,7 @@ TUNED_BY = {
     "psro-tuned": FOLDER.parent / "tuning" / "exact-psro.yaml",
 }
 """The search that the settings of each algorithm are from."""
-NOT_COMPARED = ("ppo", "psro", "escher", "r_nad-tuned-no-ema")
+NOT_COMPARED = ("ppo", "psro", "escher")
 """Rows that the table of pairs leaves out: it compares only learners with tuned settings."""
 
 
