@@ -199,8 +199,10 @@ class TablePage {
    * setting changes. */
   showHint() {
     const { hinted, state, view: { help, plates } } = this;
-    if (hinted?.move !== state.move || state.turn !== 0 || state.left) this.hinted = null;
-    if (!hinted || !this.hinted) return;
+    if (!hinted || hinted.move !== state.move || state.turn !== 0 || state.left) {
+      this.hinted = null;
+      return;
+    }
     this.input.point(hinted.hint.action);
     if (help.root.hidden) plates.showPrompt(hinted.hint.why, { yours: true, hint: true });
   }
