@@ -329,8 +329,9 @@ def _departures_of(seeds: Sequence[Result], published: Sequence[Result]) -> Iter
     own_loops = [each.multiples for each in seeds if each.reference]
     if loops and own_loops and not _is_near(fmean(own_loops), loops, _NOISE):
         yield (
-            f"took {fmean(own_loops):,.0f} reference loops on {_code(run.rules)}, where published "
-            f"networks took {min(loops):,.0f} to {max(loops):,.0f}"
+            f"took {fmean(own_loops):,.1f} times as long as the reference loop on "
+            f"{_code(run.rules)}; published networks took {min(loops):,.1f} to {max(loops):,.1f} "
+            "times as long"
         )
     if on_deck and run.evaluation not in {other.evaluation for other in on_deck}:
         yield f"was measured by {markdown_text(run.evaluation)}"
