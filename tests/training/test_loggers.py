@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import re
 import sys
@@ -19,6 +20,7 @@ pytest.importorskip("torch")
 from small_runs import interrupted_when, quiet
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
+from torch.utils.tensorboard import SummaryWriter  # pyright: ignore
 
 from german_whist.common.signals import RunStopped
 from german_whist.training.callbacks.console import ConsoleLog
@@ -129,6 +131,22 @@ def test_tensorboard_curves_continue_on_resume(tmp_path: Path, later: Callable[[
     for name in scalars.keys() - {"train/decisions_per_second"}:
         assert scalars[name] == whole[name], name
     assert len(list((folder / "tensorboard").iterdir())) == 3
+
+
+def test_full_disk_at_tensorboard_is_told_with_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    folder = tmp_path / "run"
+    monkeypatch.setattr(SummaryWriter, "add_scalar", full)
+    with pytest.raises(RunStopped) as stopped:
+        start(folder, ours()).go(quiet())
+    reason = f"{folder / 'tensorboard'} cannot be written (No space left on device)"
+    assert reason in str(stopped.value)
+    monkeypatch.undo()
+    resume(folder).go(quiet())
 
 
 @pytest.mark.parametrize("preset", ["tiny", "sb3"])

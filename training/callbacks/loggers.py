@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+from ...common.files import CannotWrite
 from ...common.suggestions import not_installed
 from ..run_state import EvaluationResult
 from .base import Callback, TrainingRun
@@ -17,6 +20,7 @@ class TensorBoard(Callback):
     """Event files of TensorBoard, with the tags `train/METRIC` and `eval/win_rate/OPPONENT`."""
 
     _writer: Any = None
+    _folder: Path
 
     def on_start(self, run: TrainingRun) -> None:
         for package in ("torch", "tensorboard"):  # torch writes for it
@@ -27,8 +31,10 @@ class TensorBoard(Callback):
         from torch.utils.tensorboard import SummaryWriter  # pyright: ignore
 
         decisions = run.trainer.decisions
+        self._folder = run.folder / BOARD
         # A resumed run repeats what it had written after its last save: that is hidden.
-        self._writer = SummaryWriter(str(run.folder / BOARD), purge_step=decisions + 1)
+        with self._naming_folder():
+            self._writer = SummaryWriter(str(self._folder), purge_step=decisions + 1)
         # SB3 has scalars of its own.
         if hasattr(run.trainer, "watch"):
             run.trainer.watch(self._writer)  # type: ignore[attr-defined]
@@ -54,8 +60,9 @@ class TensorBoard(Callback):
     def write(self, scalars: Mapping[str, float], decisions: int) -> None:
         """Write scalars at a number of decisions."""
         if self._writer is not None:
-            for tag, value in scalars.items():
-                self._writer.add_scalar(tag.replace(" ", "_"), value, decisions)
+            with self._naming_folder():
+                for tag, value in scalars.items():
+                    self._writer.add_scalar(tag.replace(" ", "_"), value, decisions)
 
     def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
         scalars = {f"train/{name}": value for name, value in metrics.items()}
@@ -68,8 +75,18 @@ class TensorBoard(Callback):
 
     def on_save(self, run: TrainingRun) -> None:
         if self._writer is not None:
-            self._writer.flush()
+            with self._naming_folder():
+                self._writer.flush()
 
     def on_end(self, run: TrainingRun) -> None:
         if self._writer is not None:
-            self._writer.close()
+            with self._naming_folder():
+                self._writer.close()
+
+    @contextmanager
+    def _naming_folder(self) -> Generator[None]:
+        """Name the folder in errors of its disk, which come from a thread that knows no path."""
+        try:
+            yield
+        except OSError as error:
+            raise CannotWrite.for_path(self._folder, error) from error
