@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from german_whist.common import reference_loop
 from german_whist.common.reference_loop import reference_seconds, reference_work
+from german_whist.common.typing import Array
 
 SEED = 88_172_645_463_325_252
 
@@ -27,3 +30,19 @@ def test_reference_loop_multiplies_random_matrices() -> None:
 
 def test_reference_loop_is_timed_on_the_processor_clock() -> None:
     assert reference_seconds() > 0
+
+
+def test_reference_loop_is_timed_on_matrices_at_cache_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    starts = list[int]()
+
+    def note(*arguments: Array) -> float:
+        starts.extend(matrix.ctypes.data % 64 for matrix in arguments[:3])
+        return 0.0
+
+    monkeypatch.setattr(reference_loop, "reference_work", note)
+    for _ in range(8):  # of which memory puts one elsewhere by itself
+        reference_seconds()
+    assert not any(starts)
+    assert len(starts) >= 24
