@@ -50,6 +50,13 @@ def trusting(names: Sequence[str]) -> Generator[None]:
         yield
 
 
+def trust(code: str) -> None:
+    """Load this class too, as long as the command runs: code that it trusts names it."""
+    text = os.environ.get(_WORDS)
+    if text is not None:
+        os.environ[_WORDS] = json.dumps([*json.loads(text), f"--trust={code}"])
+
+
 def check_trusted_class(code: str) -> None:
     """Refuse the class that a checkpoint's card or settings name, unless an option names it whole.
 

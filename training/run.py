@@ -18,12 +18,15 @@ import msgspec
 
 from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
+from ..agents.checkpoints.schema import NetworkCard
 from ..common.files import CannotWrite, write_file
 from ..common.jit.side_by_side import compiled_in_background
 from ..common.plugins import error_location, error_text, foreign_traceback, is_own_error
 from ..common.settings import SettingsError, format_overrides
 from ..common.signals import UNSTABLE, RunStopped, SignalGuard
 from ..common.suggestions import suggest
+from ..common.trust import trust
+from ..common.typing import Arrays
 from .algorithms.base import CallbackFailed, Trainer
 from .algorithms.registry import make_trainer, trainer_kind
 from .callbacks.base import Callback, EarlyStopping, TrainingRun, named_callback
@@ -414,7 +417,9 @@ def start(
     run_callbacks = _callbacks(trainer, settings, callbacks)
     check_eval_opponents(settings)
     with clock.work():
-        finite_policy(trainer)
+        weights, network = finite_policy(trainer)
+    if _trust_own_module(trainer):
+        _check_module(trainer, weights, network)
     state = RunState(
         trainer={},
         commands=[command or command_of(settings)],
@@ -422,8 +427,6 @@ def start(
     )
     notes = [*settings.notes]
     if settings.init:
-        with clock.work():
-            network = trainer.network_card()
         weights, state.init, note = load_warm_start(settings, network)
         try:
             with clock.work():
@@ -464,6 +467,7 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     arrays, state = load_run_state(folder)
     costs = state.processor_seconds, state.env_steps
     trainer, clock = _make_trainer(settings, *costs, parallel="ranks" in state.trainer)
+    _trust_own_module(trainer)
     run_callbacks = _callbacks(trainer, settings, callbacks)
     note, source = "", _source_of_network(trainer, settings)
     if state.network_sha256 not in ("", source):
@@ -495,6 +499,31 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
         state.finished = False
         run.save()
     return run
+
+
+def _trust_own_module(trainer: Trainer) -> bool:
+    """Whether a user's own trainer makes checkpoints of a torch module, whose class is then loaded.
+
+    The trainer's code may run, and so may what it names.
+    """
+    if is_own(trainer) or (card := trainer.network_card()).kind != "module":
+        return False
+    trust(card.module)
+    return True
+
+
+def _check_module(trainer: Trainer, weights: Arrays, card: NetworkCard) -> None:
+    """Build the module of a card with its weights, as agents do, before anything is trained."""
+    from ..agents.networks.custom_network import network_of_card  # imports torch
+
+    settings = trainer.settings
+    actions = max(options.rules.actions for options in settings.all_options)
+    try:
+        network = network_of_card(card, settings.options.rules, actions, settings.seed)
+        network.load_weights(weights)
+    except CheckpointError as error:
+        method = f"{type(trainer).__name__}.policy_weights()"
+        raise CheckpointError(f"what {method} returns does not fit its card: {error}") from error
 
 
 def _source_of_network(trainer: Trainer, settings: Settings) -> str:

@@ -191,3 +191,63 @@ def test_traceback_begins_in_own_code_beside_the_package() -> None:
     assert len(frames) == 1
     assert f'{__file__}", line ' in frames[0]
     assert frames[0].endswith("in fail")
+
+
+MODULE = """
+def policy_weights(self):
+    return {"scores": np.zeros(52, np.float32)}
+def network_card(self):
+    inputs = ('led[0]',)
+    return NetworkCard(kind="module", inputs=inputs, hidden_sizes=(), module="own_net:Net")
+"""
+NET = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs=0):
+        super().__init__()
+        self.scores = nn.Parameter(torch.zeros(n_actions))
+    def forward(self, observations, hidden_cards=None):
+        return self.scores.expand(len(observations), -1), None
+"""
+
+
+@pytest.fixture
+def module(folder: Path) -> Iterator[Path]:
+    """The file of a torch module that the card of a trainer names."""
+    pytest.importorskip("torch")
+    path = folder / "own_net.py"
+    path.write_text(NET, encoding="utf-8")
+    yield path
+    sys.modules.pop("own_net", None)
+
+
+def test_module_that_a_trainer_names_needs_no_word_of_trust_while_it_trains(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = module.parent / "run"
+    assert train(module.parent, MODULE, "--run", str(run)) == 0
+    sys.modules.pop("own"), sys.modules.pop("own_net")
+    assert main(["train", "--resume", str(run), "decisions=200", "--trust", "own:Own"]) == 0
+    # A file names the class where the checkpoint plays.
+    assert main(["evaluate", str(run), "--against", "random", "--hands", "2"])
+    assert "add --trust own_net:Net" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("scores", "marks", "what Own.policy_weights() returns does not fit its card: "),
+        ("n_actions, n_hidden", "*, n_hidden", "own_net:Net cannot be made with 1 inputs"),
+        ("class Net(", "class Nets(", "own_net has no 'Net'"),
+    ],
+)
+def test_module_that_a_checkpoint_could_not_be_played_with_is_refused_before_the_run(
+    module: Path, capsys: pytest.CaptureFixture[str], before: str, after: str, message: str
+) -> None:
+    module.write_text(NET.replace(before, after), encoding="utf-8")
+    run = module.parent / "run"
+    assert train(module.parent, MODULE, "--run", str(run)) == 2
+    assert message in capsys.readouterr().err
+    assert not run.exists()
