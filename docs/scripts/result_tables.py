@@ -538,8 +538,8 @@ def lowest_exploitability(published: Runs, others: Runs, decks: Sequence[str]) -
     networks = {run: seeds for run, seeds in published.items() if run[0] not in NOT_LEARNED}
     columns = {
         "networks, 90 seconds": networks,
-        "ten minutes": _of_length(others, "-10-minutes", privileged=False),
-        "an hour": _of_length(others, "-hour", privileged=False),
+        "networks, ten minutes": _of_length(others, "-10-minutes", privileged=False),
+        "networks, an hour": _of_length(others, "-hour", privileged=False),
         "90 seconds, hidden cards": _of_length(others, "", privileged=True),
         "ten minutes, hidden cards": _of_length(others, "-10-minutes", privileged=True),
         "an hour, hidden cards": _of_length(others, "-hour", privileged=True),

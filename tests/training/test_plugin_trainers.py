@@ -228,7 +228,8 @@ def test_module_that_a_trainer_names_needs_no_word_of_trust_while_it_trains(
 ) -> None:
     run = module.parent / "run"
     assert train(module.parent, MODULE, "--run", str(run)) == 0
-    sys.modules.pop("own"), sys.modules.pop("own_net")
+    for name in ("own", "own_net"):
+        sys.modules.pop(name)
     assert main(["train", "--resume", str(run), "decisions=200", "--trust", "own:Own"]) == 0
     # A file names the class where the checkpoint plays.
     assert main(["evaluate", str(run), "--against", "random", "--hands", "2"])

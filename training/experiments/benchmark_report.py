@@ -370,8 +370,8 @@ def _cost(runs: Sequence[Result]) -> str:
     decisions = np.mean([run.decisions for run in runs])
     seconds = np.mean([run.points[-1].seconds for run in runs])
     reported = " as reported" if any(run.as_reported for run in runs) else ""
-    multiples = np.mean([run.multiples for run in runs])
-    loops = "" if math.isnan(multiples) else f" ({multiples:,.0f} loops)"
+    multiples = [run.multiples for run in runs if run.reference]
+    loops = f" ({fmean(multiples):,.0f} loops)" if multiples else ""
     return f"{decisions:,.0f}{reported}, {seconds:,.1f} s{loops}, {_seeds(len(runs))}"
 
 
@@ -383,7 +383,7 @@ def _notes(results: Sequence[Result]) -> Iterator[str]:
     for machine, algorithms in machines.items():
         yield f"Seconds of {', '.join(algorithms)} are of a core of {markdown_text(machine)}."
     if len(machines) > 1:
-        yield "Seconds of different machines are not comparable; decisions are."
+        yield "Seconds of different machines are not comparable."
     if any(run.reference for run in results):
         yield (
             "Loops are multiples of a reference loop, timed on the same core before and after each "
