@@ -11,6 +11,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,6 +57,20 @@ def files_below(folder: Path) -> PackedFiles:
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def named_in(agent: str) -> tuple[list[str], list[Path]]:
+    """The code, as `module:object`, and the other files that an agent's text names."""
+    code = [
+        f"{module}:{target}"
+        for module, target in _MODULE.findall(agent)
+        if AGENTS.get(module) is None
+    ]
+    paths: list[Path] = []
+    for part in _PARTS.findall(agent):
+        with suppress(OSError):
+            paths += _paths_of(part)[0]
+    return code, [path for path in paths if path.suffix != ".py"]
 
 
 def _pack_agent(agent: str | Path, files: PackedFiles) -> str:

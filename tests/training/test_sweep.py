@@ -8,6 +8,7 @@ import pickle
 import re
 import shutil
 import socket
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -948,6 +949,76 @@ def test_runs_of_a_lost_storage_are_refused_until_they_are_deleted(tmp_path: Pat
     shutil.rmtree(folder / "trials")
     trials = run_sweep(sweep, folder, log=lambda _: None).study.trials
     assert [trial.state.name for trial in trials] == ["COMPLETE"] * 2
+
+
+def test_run_of_one_lost_trial_is_the_only_one_to_delete(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    sweep = load_sweep(written(tmp_path, **TABLES, trials=2))
+    run_sweep(sweep, folder, log=lambda _: None)
+    stray = folder / "trials" / "2"
+    shutil.copytree(folder / "trials" / "0", stray)
+    more = replace(sweep, trials=3)
+    with pytest.raises(SettingsError, match=re.escape(f"know: delete {stray}, or name another")):
+        run_sweep(more, folder, log=lambda _: None)
+    shutil.rmtree(stray)
+    assert len(run_sweep(more, folder, log=lambda _: None).study.trials) == 3
+
+
+def test_trial_whose_end_the_storage_lost_is_trained_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    sweep = load_sweep(written(tmp_path, **TABLES, trials=2))
+    whole = run_sweep(sweep, folder, log=lambda _: None).study.trials
+    journal = folder / JOURNAL
+    lines = journal.read_bytes().splitlines(keepends=True)
+    (end,) = [
+        number
+        for number, line in enumerate(lines)
+        if b'"op_code": 6' in line.replace(b'":', b'": ').replace(b"  ", b" ")
+        and b'"trial_id": 1' in line.replace(b'":', b'": ').replace(b"  ", b" ")
+    ]
+    journal.write_bytes(b"".join(lines[:end]) + lines[end][:10])
+    trials = run_sweep(sweep, folder, log=lambda _: None).study.trials
+    assert [trial.value for trial in trials] == [trial.value for trial in whole]
+
+
+NETWORK = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs=0):
+        super().__init__()
+        self.layers, self.value = nn.Linear(n_inputs, n_actions), nn.Linear(n_inputs, 1)
+    def forward(self, observations, hidden_cards=None):
+        return self.layers(observations), self.value(observations)[:, 0]
+"""
+
+
+@pytest.mark.parametrize("place", ["settings", "space"])
+def test_sweep_with_a_changed_source_is_refused(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    source = tmp_path / "swept_net.py"
+    source.write_text(NETWORK, encoding="utf-8")
+    name = f"{source}:Net"
+    small = {**SMALL, "hidden_sizes": [256, 256]}
+    network = {"settings": small, "space": {"n_epochs": [1, 2]}}
+    if place == "space":
+        network["space"] = {"network": ["", name]}
+    else:
+        network["settings"] = {**small, "network": name}
+    folder = tmp_path / "sweep"
+    path = written(tmp_path, trials=1, **network)
+    run_sweep(load_sweep(path), folder, log=lambda _: None)
+    run_sweep(load_sweep(path), folder, log=lambda _: None)
+    # As in another process.
+    for module in [each for each in sys.modules if each.startswith("swept_net")]:
+        monkeypatch.delitem(sys.modules, module)
+    source.write_text(NETWORK + "\n# A remark.\n", encoding="utf-8")
+    with pytest.raises(
+        SettingsError, match=r"was begun with another source of .*swept_net\.py:Net"
+    ):
+        run_sweep(load_sweep(path), folder, log=lambda _: None)
 
 
 def test_trial_that_was_resumed_with_other_settings_is_refused_until_it_is_deleted(

@@ -176,15 +176,26 @@ def load_sweep(path: str | Path) -> Sweep:
             f"{path}: trial_seconds is {sweep.trial_seconds:g} and sets the decisions of a trial: "
             "leave one of the two out"
         )
+    code_of_trials(sweep, base, f"{path}: space")
     for name, choices in sweep.space.items():
-        for value in choices if isinstance(choices, list) else (choices.low, choices.high):
-            foreign_code(settings_from({**base.as_mapping(), name: value}, f"{path}: space"))
         try:
             distribution(base, name, choices)
         except ValueError as error:
             raise SettingsError(f"{path}: space: {name}: {error}") from None
     check_foreign_code(base)
     return sweep
+
+
+def code_of_trials(sweep: Sweep, base: Settings, source: str = "") -> dict[str, str]:
+    """SHA-256 of all code of others that a trial of the space may name, by its name.
+
+    `source` is what errors in the values of the space begin with.
+    """
+    found = foreign_code(base)
+    for name, choices in sweep.space.items():
+        for value in choices if isinstance(choices, list) else (choices.low, choices.high):
+            found |= foreign_code(settings_from({**base.as_mapping(), name: value}, source))
+    return found
 
 
 def convert_space(space: Mapping[str, Any]) -> dict[str, Range | list[Any]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -51,6 +52,7 @@ from .search_space import (
     Sweep,
     base_settings,
     bounds_reached,
+    code_of_trials,
     convert_space,
     distribution,
     import_optuna,
@@ -221,7 +223,11 @@ def _study_name(folder: Path, given: str, storage: str, log: Log) -> str:
 
 def _check_sweep(study: Study, sweep: Sweep, base: Settings, folder: Path, storage: str) -> None:
     """Refuse a storage whose trials had other settings, and cannot be compared with the next."""
-    shared = {"space": to_builtins(sweep.space), "trial_seconds": sweep.trial_seconds}
+    shared = {
+        "space": to_builtins(sweep.space),
+        "trial_seconds": sweep.trial_seconds,
+        "code": code_of_trials(sweep, base),
+    }
     kept = study.user_attrs.get(_SWEEP)
     remedy = f"name another --folder, or delete {folder} and its trials in {storage}"
     if kept is None:
@@ -233,8 +239,12 @@ def _check_sweep(study: Study, sweep: Sweep, base: Settings, folder: Path, stora
         return
     check_unchanged(folder, kept["settings"], base, remedy)
     for name, value in shared.items():
-        if kept[name] != value:
-            raise SettingsError(f"{folder} was begun with another {name}: {remedy}")
+        if kept.get(name, value) != value:  # an earlier version kept no code
+            what = name
+            if name == "code":
+                before, now = ({*code.items()} for code in (kept[name], value))
+                what = f"source of {', '.join(sorted({source for source, _ in before ^ now}))}"
+            raise SettingsError(f"{folder} was begun with another {what}: {remedy}")
 
 
 class OtherRun(SettingsError):
@@ -260,9 +270,11 @@ def _check_strays(study: Study, folder: Path, storage: str) -> None:
     numbers = [int(run.name) for run in (folder / TRIALS).glob("*") if run.name.isdecimal()]
     known = len(study.get_trials(deepcopy=False))  # read last: others begin trials meanwhile
     if strays := sorted(number for number in numbers if number >= known):
+        first = folder / TRIALS / str(strays[0])
+        more = f" to {strays[-1]}" * (len(strays) > 1)
         raise OtherRun(
-            f"{folder / TRIALS / str(strays[0])} is the run of a trial that {storage} does not "
-            f"know: delete {folder / TRIALS}, or name another --folder"
+            f"{first} is the run of a trial that {storage} does not know: delete "
+            f"{f'{first}{more}' if known else folder / TRIALS}, or name another --folder"
         )
 
 
@@ -321,6 +333,9 @@ def _run_trials(
                     callbacks=(pruning,),
                 )
                 _check_run(job.folder, settings)
+                if not (job.folder / STATE).exists():
+                    # Of a trial whose end the storage has lost, or which was killed as it began.
+                    shutil.rmtree(job.folder, ignore_errors=True)
                 jobs.append(job)
                 log(f"{job.name} begins: {job.folder}")
             codes = {job.name: code for job, code in run(jobs)}
@@ -690,7 +705,10 @@ class PruningCallback(Callback):
         try:
             # Iterations of other sizes end after other numbers of decisions.
             step = decisions // run.settings.eval_every * run.settings.eval_every
-            trial.report(_objective(run.settings, run.folder, results).value, step)
+            frozen = trial.study.get_trials(deepcopy=False)[trial.number]
+            # One that is trained anew has reported it, and Optuna takes no value twice.
+            if step not in frozen.intermediate_values:
+                trial.report(_objective(run.settings, run.folder, results).value, step)
         except import_optuna().exceptions.UpdateFinishedTrialError:
             self._trial = None
             run.stop("the trial was ended in the storage")
@@ -813,7 +831,7 @@ def _train_finalists(
     diverged: set[int] = set()
     failures: list[int] = []
     for job, code in run([*jobs.values()]):
-        log(f"{job.name} is trained again" if not code else f"{job.name} ended with status {code}")
+        log(f"{job.name}: trained" if not code else f"{job.name}: ended with status {code}")
         if code == UNSTABLE:
             diverged.add(numbers[job.name])
         elif code:
