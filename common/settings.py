@@ -309,13 +309,18 @@ def build_with_overrides(
 
 def keep_settings(path: Path, settings: CheckedSettings, remedy: str) -> None:
     """Write the settings of a new folder; refuse other settings for an old one."""
+    check_kept_settings(path, settings, remedy)
+    write_file(path, settings.as_yaml())
+
+
+def check_kept_settings(path: Path, settings: CheckedSettings, remedy: str) -> None:
+    """Refuse other settings than those that `keep_settings` wrote, if it did."""
     if path.exists():
         try:
             stored = read_yaml_mapping(path)
         except ValueError as error:
             raise SettingsError(f"{error}; {remedy}") from None
         check_unchanged(path.parent, stored, settings, remedy)
-    write_file(path, settings.as_yaml())
 
 
 def parse_overrides(words: Iterable[str]) -> JsonObject:

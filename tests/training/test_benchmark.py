@@ -27,7 +27,12 @@ from processes import children_of, wait_for_end
 from small_runs import interrupted_when
 
 from german_whist import Game
-from german_whist.agents.checkpoints import FOLDER, list_checkpoints
+from german_whist.agents.checkpoints import (
+    FOLDER,
+    list_checkpoints,
+    read_checkpoint,
+    write_checkpoint,
+)
 from german_whist.agents.networks.policy import NetworkAgent
 from german_whist.agents.registry import load_agent
 from german_whist.cli import main
@@ -203,9 +208,9 @@ FOREIGN = [
         "result.json",
         ["settings", "hidden_sizes"],
         [999],
-        r"settings: hidden_sizes is \[999\], and here it is null",
+        r"settings: hidden_sizes is \[999\], and here it is not given",
     ),
-    ("result.json", ["settings"], {}, "settings: trainer is null, and here it is mccfr"),
+    ("result.json", ["settings"], {}, "settings: trainer is not given, and here it is mccfr"),
     ("result.json", ["machine"], "another", "machine is another, and here it is "),
     ("result.json", ["evaluation"], "wins", "evaluation is wins, and here it is exploitability"),
     ("result.json", ["seed"], 1, "is the result of slow on 2x4-h2, seed 1 in place of slow on"),
@@ -284,6 +289,53 @@ class Mine(MCCFR):
 class Watch(Callback):
     pass
 """
+
+
+OPPONENT = """
+import numpy as np
+from german_whist.agents.base import Agent
+from german_whist.engine.view import action_masks
+
+class Own(Agent):
+    def act(self, views, rng):
+        return action_masks(self.rules_array, views, self.rules.actions).argmax(1)
+"""
+
+
+@pytest.mark.usefixtures("light_workers")
+@pytest.mark.parametrize("kind", ["class", "checkpoint"])
+def test_win_rates_belong_to_the_opponent_that_was_played(
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_opponent", raising=False)
+    good = read_checkpoint("champion-1")
+    if kind == "class":
+        source, opponent = Path("own_opponent.py"), "own_opponent:Own"
+        source.write_text(OPPONENT, "utf-8")
+    else:
+        source = write_checkpoint(Path("weak"), good.weights, good.card)
+        opponent = str(source)
+    changes = {"rules": ["classic"], "eval_opponents": [opponent], "eval_hands": 2}
+    path = written(tmp_path / "own.yaml", algorithms={"sb3": {}}, decisions=64, **changes)
+    words = ["benchmark", path, "--folder", "found", "--trust", "own_opponent:Own"]
+    job, *_ = load_benchmark(path).jobs(Path("found"))
+    before = job.keep()["code"]
+    assert before
+    # As in another process.
+    monkeypatch.delitem(sys.modules, "own_opponent", raising=False)
+    if kind == "class":
+        source.write_text(OPPONENT + "\n# A remark.\n", "utf-8")
+    else:
+        write_checkpoint(
+            Path("weak"), {name: 2 * array for name, array in good.weights.items()}, good.card
+        )
+    monkeypatch.setattr(benchmarking, "run_jobs", None)
+    assert main(words) == 2
+    assert f"job.json: code is {before}, and here it is " in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("light_workers")
@@ -1222,7 +1274,10 @@ def write_results(path: Path, results: list[Result]) -> str:
     [
         ({}, "have two results of ppo on 2x4-h2, seed 2: give the algorithm in one of them"),
         ({"budget": 1024}, r"are of different benchmarks \(budget is \d+, and here it is \d+\)"),
-        ({"settings": {"n": [9]}}, r"\(settings: n is (null|\[9\]), and here it is (null|\[9\])\)"),
+        (
+            {"settings": {"n": [9]}},
+            r"\(settings: n is (not given|\[9\]), and here it is (not given|\[9\])\)",
+        ),
         ({"evaluation": "x"}, r"\(evaluation is (x|exploitability), and here it is"),
     ],
 )
@@ -1241,6 +1296,63 @@ def test_contradictory_results_are_refused_in_any_order(
     assert re.search(message, errors[0])
     assert "a.jsonl and " in errors[0]
     assert not (tmp_path / "benchmark.md").exists()
+
+
+def test_results_are_of_the_rules_that_their_file_had(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = tmp_path / "mine.yaml"
+    game = {"suits": 2, "ranks": 4, "hand": 2, "pay": "margin"}
+    ppo = results_of(str(rules), "ppo", *[[0.2]] * 3, game=game)
+    mmd = results_of(str(rules), "mmd", *[[0.1]] * 3, game={**game, "pay": "win"})
+    before, after = (
+        write_results(tmp_path / f"{name}.jsonl", results)
+        for name, results in (("a", ppo), ("b", mmd))
+    )
+    # The file is gone, and its results can be shown.
+    assert main(["benchmark", before, "--folder", str(tmp_path)]) == 0
+    random_play = measure_exploitability(load_agent("random-exact", game), game).exploitability
+    assert f"| `random-exact` | {random_play:.4f} |" in (tmp_path / "benchmark.md").read_text("utf-8")
+    capsys.readouterr()
+    for order in ([before, after], [after, before]):
+        assert main(["benchmark", *order, "--folder", str(tmp_path)]) == 2
+        assert "mine.yaml was another rule set in one of them (rules: pay is " in (
+            capsys.readouterr().err
+        )
+
+
+@pytest.mark.usefixtures("light_workers")
+def test_job_with_a_file_of_rules_keeps_them(tmp_path: Path) -> None:
+    rules = tmp_path / "mine.yaml"
+    rules.write_text("{suits: 2, ranks: 4, hand: 2}", encoding="utf-8")
+    job, *_ = load_benchmark(written(tmp_path / "own.yaml", rules=[str(rules)])).jobs(tmp_path)
+    measure_job(job)
+    (result,) = load_results(job.folder / "result.json")
+    assert result.game == load_rules(rules).as_mapping()
+    assert result.load_rules() == load_rules(rules)
+    rules.unlink()
+    assert result.load_rules().ranks == 4
+
+
+def test_benchmarks_that_contradict_others_are_refused_before_they_are_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(benchmarking, "run_jobs", None)
+    first = written(tmp_path / "a.yaml")
+    longer, same = (
+        written(tmp_path / f"{name}.yaml", decisions=decisions)
+        for name, decisions in (("b", 1024), ("c", 512))
+    )
+    stored = write_results(tmp_path / "d.jsonl", results_of("2x4-h2", "slow", *[[0.1]] * 3))
+    monkeypatch.chdir(tmp_path)
+    for other, message in (
+        (longer, "of different benchmarks (budget is 512, and here it is 1024)"),
+        (same, "have two results of slow on 2x4-h2, seed 1"),
+        (stored, "of different benchmarks (budget is "),
+    ):
+        assert main(["benchmark", first, other]) == 2
+        assert message in capsys.readouterr().err
+    assert not Path("runs").exists()
 
 
 def test_page_of_several_files_has_one_order(

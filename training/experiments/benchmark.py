@@ -39,6 +39,7 @@ from ...common.settings import (
     PresetFiles,
     SettingsError,
     build_settings,
+    check_kept_settings,
     check_unchanged,
     doc,
     format_value,
@@ -47,7 +48,7 @@ from ...common.settings import (
 from ...common.signals import FIRST_SIGNAL, RunStopped
 from ...common.suggestions import suggest, type_phrase
 from ...common.typing import JsonObject
-from ...engine.rules import Rules, load_rules
+from ...engine.rules import Rules, load_rules, named_rules, solved_rules
 from ...evaluation import evaluate
 from ...evaluation.exploitability.exact import check_measurable, measure_exploitability
 from ...solvers.cfr_plus import CFRPlusSolver
@@ -68,7 +69,9 @@ from .jobs import Job, Log, run_jobs
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Bundled benchmarks."""
 CFR_PLUS = "cfr+"
-JOB, RESULT, RESULTS, VALUES = "job.json", "result.json", "results.jsonl", "values.json"
+BENCHMARK, RESULTS = "benchmark.yaml", "results.jsonl"
+"""Of a benchmark's folder: its settings, and the results of all jobs."""
+JOB, RESULT, VALUES = "job.json", "result.json", "values.json"
 RUN = "run"
 """Folder of a job's training."""
 PUBLISHED = "published.jsonl"
@@ -78,6 +81,7 @@ _OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
 _NETWORK_OPTIONS = "network_options"
 _AGAIN = "and give the same command again"
 _REMEDY = f"delete it {_AGAIN}"
+_OTHER_FOLDER = "name another folder"
 
 
 class Benchmark(CheckedSettings, frozen=True, kw_only=True):
@@ -271,6 +275,8 @@ class BenchmarkJob(Job):
             "machine": processor(),
             "code": "" if self.is_solved else self._code(),
         }
+        if self.rules not in (*named_rules(), *solved_rules()):
+            origin["game"] = load_rules(self.rules).as_mapping()
         return json.loads(json.dumps(origin))
 
     @property
@@ -279,7 +285,13 @@ class BenchmarkJob(Job):
         return self.settings["trainer"] == CFR_PLUS
 
     def _code(self) -> str:
-        return "".join(foreign_code(settings_from(self.settings)).values())
+        settings = settings_from(self.settings)
+        return "".join(foreign_code(settings, self._opponents).values())
+
+    @property
+    def _opponents(self) -> tuple[str, ...]:
+        """The agents that measure it."""
+        return () if self.metrics == [EXPLOITABILITY] else tuple(self.benchmark.eval_opponents)
 
     def check_code(self) -> None:
         """Refuse code that the settings name, and that is not trusted or cannot be loaded.
@@ -288,9 +300,7 @@ class BenchmarkJob(Job):
         """
         if not self.is_solved:
             settings = settings_from(self.settings)
-            is_exact = self.metrics == [EXPLOITABILITY]
-            opponents = () if is_exact else self.benchmark.eval_opponents
-            check_foreign_code(msgspec.structs.replace(settings, eval_opponents=opponents))
+            check_foreign_code(msgspec.structs.replace(settings, eval_opponents=self._opponents))
             try:
                 msgspec.convert(msgspec.to_builtins(settings.given), Given)
             except Exception as error:
@@ -338,9 +348,18 @@ class BenchmarkJob(Job):
         return origin
 
     def _kept(self, origin: JsonObject) -> JsonObject:
-        # A file of rules can change under the same name.
         rules = load_rules(self.rules).as_mapping()
         return {**origin, "eval_points": self.benchmark.eval_points, "rules": rules}
+
+    def expected_result(self) -> Result:
+        """What its result will be, but for the measurements."""
+        return Result(
+            rules=self.rules,
+            algorithm=self.algorithm,
+            seed=self.seed,
+            points=[Point(0, 0.0, dict.fromkeys(self.metrics, math.nan))],
+            **self.origin,
+        )
 
     def load_result(self) -> Result:
         path = self.folder / RESULT
@@ -373,8 +392,12 @@ def _difference(found: JsonObject, expected: JsonObject) -> str:
             ):
                 return f"{name}: {inner}"
         elif other != value:
-            return f"{name} is {format_value(other)}, and here it is {format_value(value)}"
+            return f"{name} is {_text(other)}, and here it is {_text(value)}"
     return ""
+
+
+def _text(value: Any) -> str:
+    return "not given" if value is None else format_value(value)
 
 
 def load_benchmark(source: str | Path, classes: Sequence[str] = ()) -> Benchmark:
@@ -498,14 +521,10 @@ def run_benchmark(
     benchmark: Benchmark, folder: Path, workers: int = 1, log: Log = print
 ) -> list[Result]:
     """Train and evaluate what is missing in the folder, with so many processes."""
-    keep_settings(folder / "benchmark.yaml", benchmark, "name another folder")
+    expected_results(benchmark, folder)
+    keep_settings(folder / BENCHMARK, benchmark, _OTHER_FOLDER)
     jobs = benchmark.jobs(folder)
-    for job in jobs:
-        job.check()
     missing = [job for job in jobs if not (job.folder / RESULT).exists()]
-    for job in jobs:
-        if job not in missing:
-            job.load_result()
     codes: dict[str, int] = {}
     for job, code in run_jobs(missing, LOCAL, log, work=measure_job, workers=workers):
         codes[job.name] = code
@@ -543,6 +562,21 @@ def load_results(path: Path) -> list[Result]:
     return [convert(read_json(line, path, remedy), Result, path, remedy) for line in lines]
 
 
+def expected_results(benchmark: Benchmark, folder: Path) -> list[Result]:
+    """The results in a benchmark's folder, and one without decisions for each run to come.
+
+    Refuses a folder with something else in it.
+    """
+    check_kept_settings(folder / BENCHMARK, benchmark, _OTHER_FOLDER)
+    jobs = benchmark.jobs(folder)
+    for job in jobs:
+        job.check()
+    return [
+        job.load_result() if (job.folder / RESULT).exists() else job.expected_result()
+        for job in jobs
+    ]
+
+
 def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
     """The results of several files by their names, each once, in an order that is not the files'.
 
@@ -550,6 +584,7 @@ def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
     """
     named = [(result, source) for source, results in sources for result in results]
     named.sort(key=lambda each: (*_key(each[0]), each[1]))
+    _check_games(named)
     united: list[tuple[Result, str]] = []
     for result, source in named:
         before, other = united[-1] if united else (None, "")
@@ -561,7 +596,8 @@ def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
                     f"benchmarks ({difference}): give the algorithm in one of them another name, "
                     "or show one of them"
                 )
-            if _key(before) == _key(result) and before != result:
+            # A run that is still to come is none that was made.
+            if _key(before) == _key(result) and (before != result or not result.decisions):
                 raise ValueError(
                     f"{other} and {source}: have two results of {name}: give the algorithm in one "
                     "of them another name, or show one of them"
@@ -571,13 +607,25 @@ def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
     return [result for result, _ in united]
 
 
+def _check_games(named: Sequence[tuple[Result, str]]) -> None:
+    """Refuse results of two rule sets in files of one name."""
+    first: dict[str, tuple[Result, str]] = {}
+    for result, source in named:
+        before, other = first.setdefault(result.rules, (result, source))
+        if difference := _difference({"rules": before.game}, {"rules": result.game}):
+            raise ValueError(
+                f"{other} and {source}: {result.rules} was another rule set in one of them "
+                f"({difference}): show one of them"
+            )
+
+
 def _key(result: Result) -> tuple[str, str, int]:
     return result.algorithm, result.rules, result.seed
 
 
 def _origin_of(result: Result) -> JsonObject:
     """What all seeds of an algorithm on a rule set have in common."""
-    names = ("budget", "settings", "evaluation", "code")
+    names = ("budget", "settings", "evaluation", "code", "game")
     return {name: getattr(result, name) for name in names}
 
 

@@ -90,11 +90,13 @@ class Result(Struct, frozen=True, kw_only=True):
     reference: list[Annotated[float, Meta(gt=0, le=_MOST)]] = []
     """Seconds of the reference loop before and after the run, on the same core."""
     code: str = ""
-    """SHA-256 of the sources of an outside trainer, network and callbacks; empty for the package's
-    own."""
+    """SHA-256 of the sources of an outside trainer, network, callbacks and agents; empty for the
+    package's own."""
+    game: JsonObject = {}
+    """Parameters of the rule set where `rules` is a file, which can change; else empty."""
 
     def __post_init__(self) -> None:
-        load_rules(self.rules)
+        self.load_rules()
         for before, after in pairwise(self.points):
             for name in ("decisions", "seconds"):
                 first, second = getattr(before, name), getattr(after, name)
@@ -106,6 +108,10 @@ class Result(Struct, frozen=True, kw_only=True):
                     f"points: has values of {[*point.values]}, and before of "
                     f"{[*self.points[0].values]}"
                 )
+
+    def load_rules(self) -> Rules:
+        """The rule set that it was measured by."""
+        return load_rules(self.game or self.rules)
 
     @property
     def metrics(self) -> list[str]:
@@ -196,13 +202,16 @@ def page(
     columns, values = columns_of(results), values_of(results)
     # Where a policy plays its own endings, it is not compared with one whose endings are exact.
     own_endings = {run.rules for run in results if run.evaluation.startswith(f"{EXPLOITABILITY} ")}
+    games = {run.rules: run.load_rules() for run in results}
     solved = [
         rules
         for rules, metric in columns
-        if metric == EXPLOITABILITY and rules not in own_endings and is_solvable(load_rules(rules))
+        if metric == EXPLOITABILITY and rules not in own_endings and is_solvable(games[rules])
     ]
     random_play = {
-        rules: measure_exploitability(load_agent("random-exact", rules), rules).exploitability
+        rules: measure_exploitability(
+            load_agent("random-exact", games[rules]), games[rules]
+        ).exploitability
         for rules in solved
     }
     header = [
@@ -478,5 +487,4 @@ def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: boo
 
 
 def chart_name(rules: str, metric: str, ending: str = "") -> str:
-    rule_set = load_rules(rules).name
-    return f"benchmark-{file_name(rule_set)}-{file_name(metric)}{ending}.svg"
+    return f"benchmark-{file_name(rules)}-{file_name(metric)}{ending}.svg"

@@ -19,6 +19,7 @@ TRAINERS = {
 TUNED_BY = {
     "r_nad-tuned": FOLDER.parent / "tuning" / "exact-r_nad.yaml",
     "psro-tuned": FOLDER.parent / "tuning" / "exact-psro.yaml",
+    "escher-tuned": FOLDER.parent / "tuning" / "exact-escher.yaml",
 }
 """The search that the settings of each algorithm are from."""
 NOT_COMPARED = ("ppo", "psro", "escher")

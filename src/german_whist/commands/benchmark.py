@@ -75,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..training.experiments.benchmark import (
         PUBLISHED,
         Benchmark,
+        expected_results,
         load_benchmark,
         load_results,
         published_results,
@@ -125,13 +126,14 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         shown: list[tuple[str, list[Result]]] = []
         published: list[Result] = published_results() if classes else []
-        # Results that contradict others are refused before the first begins, too.
-        stored = [
-            (name, source)
-            for name, source in zip(names, sources, strict=True)
-            if not isinstance(source, Benchmark)
+        # Results that will contradict others are refused before the first begins, too.
+        expected = [
+            (str(folder), expected_results(source, folder))
+            if isinstance(source, Benchmark)
+            else (name, source)
+            for name, source, folder in zip(names, sources, folders, strict=True)
         ]
-        unite([*stored, (PUBLISHED, _on_decks_of(stored, published))])
+        unite([*expected, (PUBLISHED, _on_decks_of(expected, published))])
         try:
             for name, source, folder in zip(names, sources, folders, strict=True):
                 is_benchmark = isinstance(source, Benchmark)
