@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from numbers import Real
 
 import numpy as np
 
 from ..agents.checkpoints import may_overflow, policy_layers, weight_shapes
 from ..agents.checkpoints.schema import NetworkCard
+from ..common.suggestions import type_phrase
 from ..common.typing import Arrays
 from .algorithms.base import Trainer
 
@@ -19,9 +20,23 @@ def is_divergence(error: BaseException) -> bool:
     return isinstance(error, ArithmeticError) and not isinstance(error, faults)
 
 
-def check_metrics(metrics: Mapping[str, float], decisions: int) -> None:
-    """Raise ArithmeticError for a metric that is NaN or infinite."""
+def check_metrics(trainer: Trainer, metrics: object) -> None:
+    """Refuse what `iterate` returned if it is no dictionary of numbers.
+
+    Raises ArithmeticError for a metric that is NaN or infinite.
+    """
+    method, decisions = f"{type(trainer).__name__}.iterate()", trainer.decisions
+    if not isinstance(metrics, dict):
+        raise TypeError(
+            f"{method} returned {type_phrase(metrics)}: return a dict of numbers by name, {{}} if "
+            "there are none"
+        )
     for name, value in metrics.items():
+        if not isinstance(name, str) or not isinstance(value, Real | np.generic):
+            raise TypeError(
+                f"{method} returned {value!r} as {name!r}: metrics are numbers, and their names "
+                "are texts"
+            )
         if not math.isfinite(value):
             raise ArithmeticError(f"{name} became {value} after {decisions:,} decisions")
 
@@ -34,15 +49,21 @@ def finite_policy(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
             raise ArithmeticError(
                 f"{name} became NaN or infinite after {trainer.decisions:,} decisions"
             )
-    if card.kind == "mlp":
+    if card.kind != "module":
         actions = max(options.rules.actions for options in trainer.settings.all_options)
-        for name, shape in weight_shapes(card, actions):
+        shapes = dict(weight_shapes(card, actions))
+        returned = f"in what {type(trainer).__name__}.policy_weights() returns"
+        for name, shape in shapes.items():
             found = weights[name].shape if name in weights else "missing"
             if found != shape:
+                as_matrix = ", as (outputs, inputs)" if len(shape) == 2 else ""
                 raise ValueError(
-                    f"{name} is {found} in what {type(trainer).__name__}.policy_weights() returns, "
-                    f"and its network_card() needs {shape}, as (outputs, inputs)"
+                    f"{name} is {found} {returned}, and its network_card() needs {shape}{as_matrix}"
                 )
+        if others := [name for name in weights if name not in shapes]:
+            raise ValueError(
+                f"{others[0]} is {returned}, and its network_card() has no such array: leave it out"
+            )
     if card.kind == "mlp" and may_overflow(policy_layers(weights, card)):
         raise ArithmeticError(
             f"the training diverged: after {trainer.decisions:,} decisions the weights are so "

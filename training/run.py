@@ -204,7 +204,7 @@ class Run(TrainingRun):
         self._iterating = True
         with self._clock.work():
             metrics = trainer.iterate()
-        check_metrics(metrics, trainer.decisions)
+        check_metrics(trainer, metrics)
         # NumPy's integers are no JSON.
         trainer.decisions, trainer.hands = int(trainer.decisions), int(trainer.hands)
         self._iterating = False

@@ -38,6 +38,8 @@ _ILLEGAL_LOGIT = -1e9
 _WITHOUT_SHAPE = (UninitializedParameter, UninitializedBuffer)
 _ROWS = 4096
 """Views of one forward pass."""
+_CHECKED_ROWS = 5
+_ROUNDING = 0.01
 
 
 class WrongAnswer(ValueError):
@@ -116,8 +118,19 @@ class CustomNetwork(nn.Module):
                 # cuDNN refuses their gradients in evaluation mode, in which only dropout differs.
                 part.dropout = 0.0
                 part.training = True
-        if n_hidden_inputs:
-            self._check_without_hidden_cards(rows * HISTORY_COLUMNS or n_inputs, n_hidden_inputs)
+        width = rows * HISTORY_COLUMNS or n_inputs
+        before = {name: value.clone() for name, value in self.module.state_dict().items()}
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            if n_hidden_inputs:
+                self._check_without_hidden_cards(width, n_hidden_inputs)
+            self._check_answers(width)
+        if made := self.module.state_dict().keys() - before.keys():
+            raise ValueError(
+                f"{name} makes {', '.join(sorted(made))} in forward, where no optimizer knows of "
+                "it: make all parameters and buffers in __init__"
+            )
+        if any(not value.equal(before[name]) for name, value in self.module.state_dict().items()):
+            self.module.load_state_dict(before)
 
     def _check_parts(self) -> None:
         """Refuse parts that no checkpoint could hold, or that no optimizer could train."""
@@ -149,19 +162,48 @@ class CustomNetwork(nn.Module):
     def _check_without_hidden_cards(self, n_inputs: int, n_hidden_inputs: int) -> None:
         """Refuse before a training what answers while it learns, and could not play after it."""
         observations, hidden_cards = torch.zeros(2, n_inputs), torch.zeros(2, n_hidden_inputs)
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            try:
-                self(observations, hidden_cards)
-            except Exception:
-                return  # It is told where it learns, with the lines of the class.
-            try:
-                self(observations)
-            except Exception as error:
-                raise ValueError(
-                    f"{self.name} gives no logits without hidden cards: forward(observations, "
-                    f"None) raised {error_text(error)} ({error_location(error)}), and whoever "
-                    "plays does not see hidden cards"
-                ) from error
+        try:
+            self(observations, hidden_cards)
+        except Exception:
+            return  # It is told where it learns, with the lines of the class.
+        try:
+            self(observations)
+        except Exception as error:
+            raise ValueError(
+                f"{self.name} gives no logits without hidden cards: forward(observations, None) "
+                f"raised {error_text(error)} ({error_location(error)}), and whoever plays does "
+                "not see hidden cards"
+            ) from error
+
+    def _check_answers(self, n_inputs: int) -> None:
+        """Refuse before a training what answers otherwise when it is asked again, or beside others.
+
+        Its probabilities could not be stated, nor measured.
+        """
+        generator = torch.Generator().manual_seed(0)
+        observations = torch.randint(2, (_CHECKED_ROWS, n_inputs), generator=generator).float()
+        try:
+            logits, again = self(observations)[0], self(observations)[0]
+        except Exception:
+            return  # It is told where it learns, with the lines of the class.
+        if not _alike(logits, again):
+            raise ValueError(
+                f"{self.name} answers the same observations otherwise when it is asked again: "
+                "leave out random numbers, and state between calls; dropout is off where it is "
+                "an nn.Dropout, or F.dropout with training=self.training"
+            )
+        try:
+            backwards, alone = self(observations.flip(0))[0].flip(0), self(observations[:1])[0]
+        except Exception as error:
+            raise ValueError(
+                f"{self.name} does not answer observations in another order, or one alone: "
+                f"{error_text(error)} ({error_location(error)})"
+            ) from error
+        if not (_alike(logits, backwards) and _alike(logits[:1], alone)):
+            raise ValueError(
+                f"{self.name} answers an observation otherwise beside other ones: let each row of "
+                "the answer depend on the same row of the observations alone"
+            )
 
     def forward(self, x: Tensor, hidden_cards: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of all actions, and values; without hidden cards the logits alone count."""
@@ -173,6 +215,11 @@ class CustomNetwork(nn.Module):
                 f"{self.name} returned {type_phrase(answer)}: a pair is needed, logits and values"
             )
         logits, values = answer
+        for given, what in ((logits, "logits"), (values, "values")):
+            if not isinstance(given, Tensor) and (given is not None or what == "logits"):
+                raise WrongAnswer(
+                    f"{self.name} returned {type_phrase(given)} as {what}: a torch tensor is needed"
+                )
         if logits.shape != (len(x), self.n_actions):
             raise WrongAnswer(
                 f"{self.name} returned logits of shape {tuple(logits.shape)}: "
@@ -220,6 +267,12 @@ class CustomNetwork(nn.Module):
                 f"its weights do not fit {self.name} as its source is now, with these rules: "
                 f"{error}"
             ) from None
+
+
+def _alike(logits: Tensor, others: Tensor) -> bool:
+    """Whether logits differ by rounding at most, which is coarse in half precision."""
+    difference = (logits - others).nan_to_num().abs().max()
+    return bool(difference <= _ROUNDING * logits.nan_to_num().abs().max())
 
 
 def network_of_card(

@@ -27,7 +27,8 @@ def test_false_claim_of_perfect_endings_plays_them_out() -> None:
     assert result.exploitability == honest.exploitability
     assert "worst says that it plays endings perfectly, and does not: it gave" in result.note
     assert not honest.note
-    with pytest.raises(ValueError, match=r"worst says that it .* Here they cannot be: the rules"):
+    refused = r"worst says that it .* They cannot be played out: the rules"
+    with pytest.raises(ValueError, match=refused):
         measure_exploitability(Worst("3x4-h4"), "3x4-h4")
 
 

@@ -1312,7 +1312,9 @@ def test_results_are_of_the_rules_that_their_file_had(
     # The file is gone, and its results can be shown.
     assert main(["benchmark", before, "--folder", str(tmp_path)]) == 0
     random_play = measure_exploitability(load_agent("random-exact", game), game).exploitability
-    assert f"| `random-exact` | {random_play:.4f} |" in (tmp_path / "benchmark.md").read_text("utf-8")
+    assert f"| `random-exact` | {random_play:.4f} |" in (tmp_path / "benchmark.md").read_text(
+        "utf-8"
+    )
     capsys.readouterr()
     for order in ([before, after], [after, before]):
         assert main(["benchmark", *order, "--folder", str(tmp_path)]) == 2

@@ -232,6 +232,45 @@ class NeedsHidden(Base):
     def forward(self, observations, hidden_cards):
         return self.policy(observations), hidden_cards.sum(1) * self.policy.bias[0]
 
+class Array(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations).detach().numpy(), observations[:, 0]
+
+class Number(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations), 0.5
+
+class Dropping(Base):
+    def forward(self, observations, hidden_cards=None):
+        return nn.functional.dropout(self.policy(observations), 0.3), observations[:, 0]
+
+class Noisy(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations + 0.1 * torch.randn_like(observations)), observations[:, 0]
+
+class Remembering(Base):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.register_buffer("mean", torch.zeros(sizes[0]))
+    def forward(self, observations, hidden_cards=None):
+        self.mean = 0.9 * self.mean + 0.1 * observations.mean(0)
+        return self.policy(observations - self.mean), observations[:, 0]
+
+class Centred(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations - observations.mean(0)), observations[:, 0]
+
+class Normed(Base):
+    def forward(self, observations, hidden_cards=None):
+        rows = nn.functional.batch_norm(observations, None, None, training=True)
+        return self.policy(rows), observations[:, 0]
+
+class Late(Base):
+    def forward(self, observations, hidden_cards=None):
+        if not hasattr(self, "value"):
+            self.value = nn.Linear(observations.shape[1], 1)
+        return self.policy(observations), self.value(observations)
+
 class Good(Base):
     def forward(self, observations, hidden_cards=None):
         return self.policy(observations), observations[:, 0] * self.policy.bias[0]
@@ -248,6 +287,14 @@ class Good(Base):
         ("FewLogits", {}, r"returned logits of shape \(16, 51\): \(16, 52\) is needed"),
         ("NoValues", {}, "returned values of shape None: one value for each of 16"),
         ("NeedsHidden", {"critic": "oracle"}, "gives no logits without hidden cards: .*sum"),
+        ("Array", {}, "returned .*ndarray.* as logits: a torch tensor is needed"),
+        ("Number", {}, "returned a float as values: a torch tensor is needed"),
+        ("Dropping", {}, "otherwise when it is asked again: .* F.dropout with training=self.train"),
+        ("Noisy", {}, "answers the same observations otherwise when it is asked again"),
+        ("Remembering", {}, "answers the same observations otherwise when it is asked again"),
+        ("Centred", {}, "answers an observation otherwise beside other ones"),
+        ("Normed", {}, "does not answer observations in another order, or one alone: ValueError"),
+        ("Late", {}, "makes value.bias, value.weight in forward, where no optimizer knows of it"),
         ("NoValues", {"critic": "oracle"}, "returned values of shape None: one value for each"),
         ("Good", {"critic_warmup": 0.1}, "has no method critic_parameters"),
         ("Good", {"critic_lr_scale": 2.0}, "has no method critic_parameters"),
@@ -259,8 +306,9 @@ def test_what_is_wrong_with_a_network_is_said(
     (tmp_path / "wrong.py").write_text(WRONG, "utf-8")
     network = f"{tmp_path}/wrong.py:{name}"
     settings = settings_of("ppo", "vector", tmp_path, network=network, network_options={})
-    with pytest.raises((ValueError, RunStopped), match=message):
+    with pytest.raises((ValueError, RunStopped), match=message) as told:
         train({**settings, **changes}, folder=tmp_path / "run", quiet=True, decisions=100)
+    assert (tmp_path / "run").exists() == isinstance(told.value, RunStopped)
 
 
 FAILING = """

@@ -193,6 +193,36 @@ def test_traceback_begins_in_own_code_beside_the_package() -> None:
     assert frames[0].endswith("in fail")
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "def iterate(self): self.decisions += 50",
+            "Own.iterate() returned a NoneType: return a dict of numbers",
+        ),
+        (
+            "def iterate(self): return {'loss': 'small'}",
+            "Own.iterate() returned 'small' as 'loss': metrics are numbers",
+        ),
+        (
+            "def policy_weights(self): return super().policy_weights() | {'more': np.zeros(3)}",
+            "more is in what Own.policy_weights() returns, and its network_card() has no such",
+        ),
+        (
+            "state, state_attributes = Trainer.state, ('absent',)",
+            "Own has no attribute 'absent', which its state_attributes name",
+        ),
+    ],
+)
+def test_what_a_trainer_may_not_return_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], body: str, message: str
+) -> None:
+    assert train(folder, body, "--run", str(folder / "run"))
+    told = capsys.readouterr()
+    assert message in told.out + told.err
+    assert not list(folder.rglob("*.safetensors")) or "iterate" in body
+
+
 MODULE = """
 def policy_weights(self):
     return {"scores": np.zeros(52, np.float32)}

@@ -20,7 +20,12 @@ def attribute_state(owner: object, names: tuple[str, ...]) -> tuple[Arrays, Json
     arrays: Arrays = {}
     plain: JsonObject = {}
     for name in names:
-        value: Any = getattr(owner, name)
+        try:
+            value: Any = getattr(owner, name)
+        except AttributeError:
+            raise AttributeError(
+                f"{type(owner).__name__} has no attribute {name!r}, which its state_attributes name"
+            ) from None
         if isinstance(value, (np.ndarray, np.generic)):
             array = arrays[name] = np.asarray(value)
             if array.dtype.kind == "f" and not np.isfinite(array).all() and array.ndim:
