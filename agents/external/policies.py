@@ -152,7 +152,7 @@ class PolicyAgent(Agent):
     def _query(self, observed: Observations) -> Array:
         """The policy's actions, or its logits with minus infinity for illegal actions."""
         answer: Any = self.policy(observed.observations, observed.masks)
-        output = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
+        output = array_of(answer)
         if output.shape == (len(observed.masks),) and output.dtype.kind in "biuf":
             return self._whole(output)
         if output.shape != observed.masks.shape or output.dtype.kind not in "biuf":
@@ -201,22 +201,33 @@ def _wrap_policy(policy: Any) -> Policy:
     return function_of_module(policy) if is_module else policy
 
 
+def array_of(answer: Any) -> Array:
+    """What a policy answered, which may be a tensor of torch, as an array."""
+    if hasattr(answer, "detach"):
+        answer = answer.detach().cpu()
+        if answer.is_floating_point():
+            answer = answer.double()  # NumPy knows no bfloat16
+    return np.asarray(answer)
+
+
 def function_of_module(module: Any) -> Callable[[Array, Array], Any]:
     """A torch module as a function of arrays; in evaluation mode while it is asked.
 
-    In this mode, playing changes no statistics and drops nothing.
+    In this mode, playing changes no statistics and drops nothing. Observations have the type of the
+    module's weights.
     """
     torch: Any = sys.modules["torch"]  # whose module this is
 
     def call_module(observations: Array, masks: Array) -> Any:
-        device = next((param.device for param in module.parameters()), "cpu")
+        weights = next(iter(module.parameters()), torch.zeros(0))
+        dtype = weights.dtype if weights.dtype.is_floating_point else torch.float32
         modes = [(part, part.training) for part in module.modules()]
         module.eval()
         try:
             with torch.no_grad():
                 return module(
-                    torch.from_numpy(observations).float().to(device),
-                    torch.from_numpy(masks).bool().to(device),
+                    torch.from_numpy(observations).to(weights.device, dtype),
+                    torch.from_numpy(masks).bool().to(weights.device),
                 )
         finally:
             for part, mode in modes:

@@ -1383,7 +1383,9 @@ def test_invalid_result_lines_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     for line in (b"{}", b"\xff", b"1"):
         path.write_bytes(line)
-        with pytest.raises(ValueError, match=r"mine\.jsonl: .*; name the results\.jsonl of"):
+        with pytest.raises(
+            ValueError, match=r"mine\.jsonl, line 1: .*; name the results\.jsonl of"
+        ):
             load_results(path)
 
 
@@ -1419,7 +1421,9 @@ def test_results_with_impossible_numbers_are_refused(
     edit(path, *steps, value=value)
     assert main(["benchmark", str(path), "--folder", str(tmp_path / "found")]) == 2
     error = capsys.readouterr().err
-    assert re.search(rf"mine\.jsonl: .*{message}.*name the results\.jsonl of a benchmark", error)
+    assert re.search(
+        rf"mine\.jsonl, line 1: .*{message}.*name the results\.jsonl of a benchmark", error
+    )
     assert "Traceback" not in error
     assert not (tmp_path / "found").exists()
 

@@ -555,11 +555,15 @@ def _run_name(algorithm: str, rules: str, seed: int) -> str:
 
 def load_results(path: Path) -> list[Result]:
     """The results of a benchmark from its file, or from one like it."""
-    remedy = f"name the {RESULTS} of a benchmark"
-    lines = [line for line in path.read_bytes().splitlines() if line]
-    if not lines:
+    remedy = f"name the {RESULTS} of a benchmark, which its command writes anew"
+    results: list[Result] = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        if line:
+            place = f"{path}, line {number}"
+            results.append(convert(read_json(line, place, remedy), Result, place, remedy))
+    if not results:
         raise ValueError(f"{path} has no results, as where no run came to its end: {remedy}")
-    return [convert(read_json(line, path, remedy), Result, path, remedy) for line in lines]
+    return results
 
 
 def expected_results(benchmark: Benchmark, folder: Path) -> list[Result]:
