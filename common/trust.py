@@ -52,9 +52,9 @@ def trusting(names: Sequence[str]) -> Generator[None]:
 
 def trust(code: str) -> None:
     """Load this class too, as long as the command runs: code that it trusts names it."""
-    text = os.environ.get(_WORDS)
-    if text is not None:
-        os.environ[_WORDS] = json.dumps([*json.loads(text), f"--trust={code}"])
+    text, word = os.environ.get(_WORDS), f"--trust={code}"
+    if text is not None and word not in (words := json.loads(text)):
+        os.environ[_WORDS] = json.dumps([*words, word])
 
 
 def check_trusted_class(code: str) -> None:

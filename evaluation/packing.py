@@ -59,18 +59,14 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
-def named_in(agent: str) -> tuple[list[str], list[Path]]:
-    """The code, as `module:object`, and the other files that an agent's text names."""
-    code = [
-        f"{module}:{target}"
-        for module, target in _MODULE.findall(agent)
-        if AGENTS.get(module) is None
-    ]
+def files_of_agent(agent: str) -> list[Path]:
+    """The checkpoints and other files that the text of an agent of this package names."""
     paths: list[Path] = []
     for part in _PARTS.findall(agent):
         with suppress(OSError):
-            paths += _paths_of(part)[0]
-    return code, [path for path in paths if path.suffix != ".py"]
+            if is_checkpoint(part) or Path(part).is_file():
+                paths += _paths_of(part)[0]
+    return paths
 
 
 def _pack_agent(agent: str | Path, files: PackedFiles) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 
 import numpy as np
 
 from ..agents.checkpoints import may_overflow, policy_layers, weight_shapes
 from ..agents.checkpoints.schema import NetworkCard
+from ..common.schema import short_repr
 from ..common.suggestions import type_phrase
 from ..common.typing import Arrays
 from .algorithms.base import Trainer
@@ -32,12 +32,13 @@ def check_metrics(trainer: Trainer, metrics: object) -> None:
             "there are none"
         )
     for name, value in metrics.items():
-        if not isinstance(name, str) or not isinstance(value, Real | np.generic):
+        try:
+            is_finite = math.isfinite(value)
+        except (TypeError, ValueError):  # a number of NumPy or torch has no dimensions
             raise TypeError(
-                f"{method} returned {value!r} as {name!r}: metrics are numbers, and their names "
-                "are texts"
-            )
-        if not math.isfinite(value):
+                f"{method} returned {short_repr(value)} as {name!r}: a metric is a number"
+            ) from None
+        if not is_finite:
             raise ArithmeticError(f"{name} became {value} after {decisions:,} decisions")
 
 

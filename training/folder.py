@@ -180,10 +180,17 @@ def resume_command(folder: Path, settings: Settings) -> str:
     return shlex.join(["german-whist", "train", "--resume", str(folder), *trust_words(settings)])
 
 
+def agents_of(settings: Settings) -> list[str]:
+    """The agents that settings name."""
+    # Another trainer may have a setting of this name for something else.
+    opponents: object = getattr(settings, "opponents", ())
+    listed = opponents if isinstance(opponents, tuple) else ()
+    return [*settings.eval_opponents, *settings.final_eval_opponents, *map(str, listed)]
+
+
 def trust_words(settings: Settings) -> list[str]:
     """`--trust NAME` for what the settings name and the package does not have."""
-    agents = [*settings.eval_opponents, *settings.final_eval_opponents]
-    agents += getattr(settings, "opponents", ())
+    agents = agents_of(settings)
     names = [settings.trainer, getattr(settings, "network", ""), *settings.callbacks]
     names = [name for name in names if ":" in name] + [*filter(None, map(named_code, agents))]
     return [word for name in dict.fromkeys(names) for word in ("--trust", name)]

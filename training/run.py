@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import shlex
 import signal
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -416,9 +417,10 @@ def start(
     trainer, clock = _make_trainer(settings)
     run_callbacks = _callbacks(trainer, settings, callbacks)
     check_eval_opponents(settings)
+    _trust_own_module(trainer)
     with clock.work():
         weights, network = finite_policy(trainer)
-    if _trust_own_module(trainer):
+    if network.kind == "module":
         _check_module(trainer, weights, network)
     state = RunState(
         trainer={},
@@ -501,15 +503,17 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     return run
 
 
-def _trust_own_module(trainer: Trainer) -> bool:
-    """Whether a user's own trainer makes checkpoints of a torch module, whose class is then loaded.
+def _trust_own_module(trainer: Trainer) -> None:
+    """Trust the torch module of a user's own trainer if it stands in the trainer's file.
 
-    The trainer's code may run, and so may what it names.
+    The command names this file's code. Another class may be one that the settings of a run name.
     """
     if is_own(trainer) or (card := trainer.network_card()).kind != "module":
-        return False
-    trust(card.module)
-    return True
+        return
+    module, own = card.module.rpartition(":")[0], type(trainer).__module__
+    file = Path(getattr(sys.modules.get(own), "__file__", None) or "")
+    if module == own or (module.endswith(".py") and Path(module).resolve() == file.resolve()):
+        trust(card.module)
 
 
 def _check_module(trainer: Trainer, weights: Arrays, card: NetworkCard) -> None:
@@ -518,12 +522,13 @@ def _check_module(trainer: Trainer, weights: Arrays, card: NetworkCard) -> None:
 
     settings = trainer.settings
     actions = max(options.rules.actions for options in settings.all_options)
+    network = network_of_card(card, settings.options.rules, actions, settings.seed)
     try:
-        network = network_of_card(card, settings.options.rules, actions, settings.seed)
         network.load_weights(weights)
     except CheckpointError as error:
         method = f"{type(trainer).__name__}.policy_weights()"
         raise CheckpointError(f"what {method} returns does not fit its card: {error}") from error
+    network.check_answers()
 
 
 def _source_of_network(trainer: Trainer, settings: Settings) -> str:

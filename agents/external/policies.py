@@ -213,21 +213,22 @@ def array_of(answer: Any) -> Array:
 def function_of_module(module: Any) -> Callable[[Array, Array], Any]:
     """A torch module as a function of arrays; in evaluation mode while it is asked.
 
-    In this mode, playing changes no statistics and drops nothing. Observations have the type of the
-    module's weights.
+    In this mode, playing changes no statistics and drops nothing. Observations have the type of all
+    of the module's weights, or float32 where these differ.
     """
     torch: Any = sys.modules["torch"]  # whose module this is
 
     def call_module(observations: Array, masks: Array) -> Any:
-        weights = next(iter(module.parameters()), torch.zeros(0))
-        dtype = weights.dtype if weights.dtype.is_floating_point else torch.float32
+        params = [*module.parameters()] or [torch.zeros(0)]
+        types = {param.dtype for param in params if param.dtype.is_floating_point}
+        device, dtype = params[0].device, types.pop() if len(types) == 1 else torch.float32
         modes = [(part, part.training) for part in module.modules()]
         module.eval()
         try:
             with torch.no_grad():
                 return module(
-                    torch.from_numpy(observations).to(weights.device, dtype),
-                    torch.from_numpy(masks).bool().to(weights.device),
+                    torch.from_numpy(observations).to(device, dtype),
+                    torch.from_numpy(masks).bool().to(device),
                 )
         finally:
             for part, mode in modes:

@@ -39,7 +39,7 @@ _WITHOUT_SHAPE = (UninitializedParameter, UninitializedBuffer)
 _ROWS = 4096
 """Views of one forward pass."""
 _CHECKED_ROWS = 5
-_ROUNDING = 0.01
+_ROUNDING, _HUGE_LOGIT = 0.01, 1e4
 
 
 class WrongAnswer(ValueError):
@@ -100,6 +100,7 @@ class CustomNetwork(nn.Module):
         """`rows` are those of a history, which then replaces the vector."""
         super().__init__()
         self.name, self.n_actions, self.rows = name, n_actions, rows
+        self.n_inputs = rows * HISTORY_COLUMNS or n_inputs
         make = network_class(name)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
@@ -118,19 +119,8 @@ class CustomNetwork(nn.Module):
                 # cuDNN refuses their gradients in evaluation mode, in which only dropout differs.
                 part.dropout = 0.0
                 part.training = True
-        width = rows * HISTORY_COLUMNS or n_inputs
-        before = {name: value.clone() for name, value in self.module.state_dict().items()}
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            if n_hidden_inputs:
-                self._check_without_hidden_cards(width, n_hidden_inputs)
-            self._check_answers(width)
-        if made := self.module.state_dict().keys() - before.keys():
-            raise ValueError(
-                f"{name} makes {', '.join(sorted(made))} in forward, where no optimizer knows of "
-                "it: make all parameters and buffers in __init__"
-            )
-        if any(not value.equal(before[name]) for name, value in self.module.state_dict().items()):
-            self.module.load_state_dict(before)
+        if n_hidden_inputs:
+            self._check_without_hidden_cards(self.n_inputs, n_hidden_inputs)
 
     def _check_parts(self) -> None:
         """Refuse parts that no checkpoint could hold, or that no optimizer could train."""
@@ -162,30 +152,44 @@ class CustomNetwork(nn.Module):
     def _check_without_hidden_cards(self, n_inputs: int, n_hidden_inputs: int) -> None:
         """Refuse before a training what answers while it learns, and could not play after it."""
         observations, hidden_cards = torch.zeros(2, n_inputs), torch.zeros(2, n_hidden_inputs)
-        try:
-            self(observations, hidden_cards)
-        except Exception:
-            return  # It is told where it learns, with the lines of the class.
-        try:
-            self(observations)
-        except Exception as error:
-            raise ValueError(
-                f"{self.name} gives no logits without hidden cards: forward(observations, None) "
-                f"raised {error_text(error)} ({error_location(error)}), and whoever plays does "
-                "not see hidden cards"
-            ) from error
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            try:
+                self(observations, hidden_cards)
+            except Exception:
+                return  # It is told where it learns, with the lines of the class.
+            try:
+                self(observations)
+            except Exception as error:
+                raise ValueError(
+                    f"{self.name} gives no logits without hidden cards: forward(observations, "
+                    f"None) raised {error_text(error)} ({error_location(error)}), and whoever "
+                    "plays does not see hidden cards"
+                ) from error
 
-    def _check_answers(self, n_inputs: int) -> None:
-        """Refuse before a training what answers otherwise when it is asked again, or beside others.
+    @torch.no_grad()
+    def check_answers(self) -> None:
+        """Refuse what answers otherwise when it is asked again, or beside other observations.
 
-        Its probabilities could not be stated, nor measured.
+        Its probabilities could be neither stated nor measured. Not to be trained afterwards: asking
+        may change what `forward` keeps, and weights of zero, which would hide all, become others.
         """
         generator = torch.Generator().manual_seed(0)
-        observations = torch.randint(2, (_CHECKED_ROWS, n_inputs), generator=generator).float()
+        for param in self.parameters():
+            if not param.any():
+                param.normal_(generator=generator)
+        names = {*self.state_dict()}
+        shape = _CHECKED_ROWS, self.n_inputs
+        observations = torch.randint(2, shape, generator=generator).float()
         try:
             logits, again = self(observations)[0], self(observations)[0]
         except Exception:
             return  # It is told where it learns, with the lines of the class.
+        if made := {*self.state_dict()} - names:
+            made_names = ", ".join(sorted(name.removeprefix("module.") for name in made))
+            raise ValueError(
+                f"{self.name} makes {made_names} in forward, where no optimizer knows of it: make "
+                "all parameters and buffers in __init__"
+            )
         if not _alike(logits, again):
             raise ValueError(
                 f"{self.name} answers the same observations otherwise when it is asked again: "
@@ -271,8 +275,12 @@ class CustomNetwork(nn.Module):
 
 def _alike(logits: Tensor, others: Tensor) -> bool:
     """Whether logits differ by rounding at most, which is coarse in half precision."""
-    difference = (logits - others).nan_to_num().abs().max()
-    return bool(difference <= _ROUNDING * logits.nan_to_num().abs().max())
+    # Huge ones are of actions that a class rules out itself.
+    small = (logits.abs() < _HUGE_LOGIT) & (others.abs() < _HUGE_LOGIT)
+    if not small.any():
+        return True
+    difference = (logits - others)[small].abs().max()
+    return bool(difference <= _ROUNDING * logits[small].abs().max())
 
 
 def network_of_card(

@@ -1318,7 +1318,7 @@ def test_results_are_of_the_rules_that_their_file_had(
     capsys.readouterr()
     for order in ([before, after], [after, before]):
         assert main(["benchmark", *order, "--folder", str(tmp_path)]) == 2
-        assert "mine.yaml was another rule set in one of them (rules: pay is " in (
+        assert "mine.yaml was another rule set in one of them (game: pay is " in (
             capsys.readouterr().err
         )
 
@@ -1332,6 +1332,13 @@ def test_job_with_a_file_of_rules_keeps_them(tmp_path: Path) -> None:
     (result,) = load_results(job.folder / "result.json")
     assert result.game == load_rules(rules).as_mapping()
     assert result.load_rules() == load_rules(rules)
+    # An earlier version did not keep them.
+    for name in ("job.json", "result.json"):
+        content = json.loads((job.folder / name).read_text("utf-8"))
+        (job.folder / name).write_text(json.dumps({**content, "game": {}}), "utf-8")
+    job.check()
+    older = job.load_result()
+    assert unite([("a", [older]), ("b", [msgspec.structs.replace(result, seed=2)])])
     rules.unlink()
     assert result.load_rules().ranks == 4
 

@@ -265,6 +265,18 @@ class Normed(Base):
         rows = nn.functional.batch_norm(observations, None, None, training=True)
         return self.policy(rows), observations[:, 0]
 
+class Masking(Base):
+    def forward(self, observations, hidden_cards=None):
+        logits = self.policy(observations + torch.rand_like(observations))
+        return logits.masked_fill(torch.arange(logits.shape[1]) > 8, -1e9), observations[:, 0]
+
+class Level(Base):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.zeros_(self.policy.weight)
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations + torch.rand_like(observations)), observations[:, 0]
+
 class Late(Base):
     def forward(self, observations, hidden_cards=None):
         if not hasattr(self, "value"):
@@ -292,6 +304,8 @@ class Good(Base):
         ("Dropping", {}, "otherwise when it is asked again: .* F.dropout with training=self.train"),
         ("Noisy", {}, "answers the same observations otherwise when it is asked again"),
         ("Remembering", {}, "answers the same observations otherwise when it is asked again"),
+        ("Masking", {}, "answers the same observations otherwise when it is asked again"),
+        ("Level", {}, "answers the same observations otherwise when it is asked again"),
         ("Centred", {}, "answers an observation otherwise beside other ones"),
         ("Normed", {}, "does not answer observations in another order, or one alone: ValueError"),
         ("Late", {}, "makes value.bias, value.weight in forward, where no optimizer knows of it"),
@@ -863,3 +877,35 @@ def test_parts_of_a_module_keep_their_modes_where_it_is_measured() -> None:
     exploitability(module, "2x4-h2")
     assert (module.training, module.head.training) == (True, True)
     assert not any(part.training for part in module.body.modules())
+
+
+COUNTING = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.policy, self.value = nn.Linear(n_inputs, n_actions), nn.Linear(n_inputs, 1)
+        nn.init.zeros_(self.value.weight)
+        self.register_buffer("asked", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, observations, hidden_cards=None):
+        self.asked += 1
+        return self.policy(observations), self.value(observations)
+"""
+
+
+def test_check_of_a_network_changes_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "counting.py").write_text(COUNTING, "utf-8")
+    network = f"{tmp_path}/counting.py:Net"
+    settings = settings_of("ppo", "vector", tmp_path, network=network, network_options={})
+    runs = []
+    for name in ("checked", "unchecked"):
+        run = train(settings, folder=tmp_path / name, quiet=True, decisions=100)
+        runs.append(read_checkpoint(run.checkpoint).weights)
+        monkeypatch.setattr(CustomNetwork, "check_answers", lambda _: None)
+    assert all(np.array_equal(runs[0][name], runs[1][name]) for name in runs[0])
+    assert runs[0]["asked"] > 0

@@ -202,7 +202,7 @@ def test_traceback_begins_in_own_code_beside_the_package() -> None:
         ),
         (
             "def iterate(self): return {'loss': 'small'}",
-            "Own.iterate() returned 'small' as 'loss': metrics are numbers",
+            "Own.iterate() returned 'small' as 'loss': a metric is a number",
         ),
         (
             "def policy_weights(self): return super().policy_weights() | {'more': np.zeros(3)}",
@@ -221,6 +221,28 @@ def test_what_a_trainer_may_not_return_is_named(
     told = capsys.readouterr()
     assert message in told.out + told.err
     assert not list(folder.rglob("*.safetensors")) or "iterate" in body
+
+
+@pytest.mark.parametrize("number", ["np.array(0.5)", "np.float32(0.5)", "torch.tensor(0.5)"])
+def test_metrics_may_be_numbers_of_numpy_and_torch(folder: Path, number: str) -> None:
+    pytest.importorskip("torch")
+    body = (
+        f"def iterate(self):\n    import torch\n    super().iterate()\n    return {{'x': {number}}}"
+    )
+    assert train(folder, body, "--run", str(folder / "run")) == 0
+    rows = (folder / "run" / "progress.csv").read_text(encoding="utf-8").splitlines()
+    assert "0.5" in rows[-1].split(",")
+
+
+def test_error_within_a_property_of_the_state_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = (
+        "state, state_attributes = Trainer.state, ('kept',)\nkept = property(lambda own: own.other)"
+    )
+    assert train(folder, body, "--run", str(folder / "run"))
+    told = capsys.readouterr()
+    assert "'Own' object has no attribute 'other'" in told.out + told.err
 
 
 MODULE = """
@@ -253,17 +275,30 @@ def module(folder: Path) -> Iterator[Path]:
     sys.modules.pop("own_net", None)
 
 
-def test_module_that_a_trainer_names_needs_no_word_of_trust_while_it_trains(
-    module: Path, capsys: pytest.CaptureFixture[str]
+def test_module_beside_its_trainer_needs_no_word_of_trust_while_it_trains(
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = module.parent / "run"
-    assert train(module.parent, MODULE, "--run", str(run)) == 0
-    for name in ("own", "own_net"):
-        sys.modules.pop(name)
+    pytest.importorskip("torch")
+    run, body = folder / "run", MODULE.replace("own_net:Net", "own:Net").splitlines()
+    source = NET + BASE + "".join(f"    {line}\n" for line in body)
+    (folder / "own.py").write_text(source, encoding="utf-8")
+    assert main(["train", *SMALL, "--run", str(run)]) == 0
+    sys.modules.pop("own")
     assert main(["train", "--resume", str(run), "decisions=200", "--trust", "own:Own"]) == 0
     # A file names the class where the checkpoint plays.
     assert main(["evaluate", str(run), "--against", "random", "--hands", "2"])
+    assert "add --trust own:Net" in capsys.readouterr().err
+
+
+def test_module_elsewhere_is_refused_before_the_run_unless_it_is_trusted(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = module.parent / "run"
+    assert train(module.parent, MODULE, "--run", str(run)) == 2
     assert "add --trust own_net:Net" in capsys.readouterr().err
+    assert not run.exists()
+    assert "own_net" not in sys.modules
+    assert train(module.parent, MODULE, "--run", str(run), "--trust", "own_net:Net") == 0
 
 
 @pytest.mark.parametrize(
@@ -279,6 +314,7 @@ def test_module_that_a_checkpoint_could_not_be_played_with_is_refused_before_the
 ) -> None:
     module.write_text(NET.replace(before, after), encoding="utf-8")
     run = module.parent / "run"
-    assert train(module.parent, MODULE, "--run", str(run)) == 2
+    words = ["--run", str(run), "--trust", "own_net:Net"]
+    assert train(module.parent, MODULE, *words) == 2
     assert message in capsys.readouterr().err
     assert not run.exists()

@@ -22,7 +22,9 @@ def attribute_state(owner: object, names: tuple[str, ...]) -> tuple[Arrays, Json
     for name in names:
         try:
             value: Any = getattr(owner, name)
-        except AttributeError:
+        except AttributeError as error:
+            if (error.name, error.obj) != (name, owner):
+                raise  # within a property
             raise AttributeError(
                 f"{type(owner).__name__} has no attribute {name!r}, which its state_attributes name"
             ) from None

@@ -33,14 +33,14 @@ class TensorBoard(Callback):
         decisions = run.trainer.decisions
         self._folder = run.folder / BOARD
         # A resumed run repeats what it had written after its last save: that is hidden.
+        indented = run.settings.as_yaml().replace("\n", "\n    ")
         with self._naming_folder():
             self._writer = SummaryWriter(str(self._folder), purge_step=decisions + 1)
+            self._writer.add_text("settings", f"    {indented}", decisions)
+            self._write_hparams(run)
         # SB3 has scalars of its own.
         if hasattr(run.trainer, "watch"):
             run.trainer.watch(self._writer)  # type: ignore[attr-defined]
-        indented = run.settings.as_yaml().replace("\n", "\n    ")
-        self._writer.add_text("settings", f"    {indented}", decisions)
-        self._write_hparams(run)
 
     def _write_hparams(self, run: TrainingRun) -> None:
         """Write the settings for the page HPARAMS, with the win rates that it shows beside them."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
+from pathlib import Path
 
-from ...agents.registry import check_agent_names
-from ...common.plugins import import_object
+from ...agents.checkpoints import CheckpointError, read_card
+from ...agents.registry import check_agent_names, named_code
 from ...common.provenance import code_sha256
-from ...evaluation.packing import named_in
+from ...evaluation.packing import files_of_agent
 from ..algorithms.registry import TRAINERS, trainer_kind
 from ..callbacks.base import CALLBACKS
 from ..callbacks.evaluation import check_eval_opponents
+from ..folder import agents_of
 from ..settings import Settings
 
 _ROOT = __name__.partition(".")[0] + "."
@@ -29,8 +32,8 @@ def check_foreign_code(settings: Settings) -> None:
 def foreign_code(settings: Settings, opponents: Iterable[str] = ()) -> dict[str, str]:
     """SHA-256 of what is not of this package, by its name in the settings.
 
-    Of a trainer, a network and callbacks the source; of agents, these `opponents` included, also
-    the files that they name, such as checkpoints.
+    Of a trainer, a network, callbacks and agents, these `opponents` included, the source; of the
+    package's own agents the weights and other files that they are given.
     """
     found: dict[str, object] = {}
     entry = TRAINERS.get(settings.trainer)
@@ -45,16 +48,22 @@ def foreign_code(settings: Settings, opponents: Iterable[str] = ()) -> dict[str,
             found[name] = CALLBACKS.find(name)
         except ValueError as error:
             raise ValueError(f"callbacks: {error}") from None
-    agents = [*opponents, *settings.eval_opponents, *settings.final_eval_opponents]
-    agents += [*getattr(settings, "opponents", ()), *filter(None, [settings.init])]
-    files: dict[str, str] = {}
-    for agent in dict.fromkeys(agents):
-        code, paths = named_in(agent)
-        if code:
-            check_agent_names([agent])  # whether it is trusted
-        found |= {name: import_object(name) for name in code}
-        files |= {str(path): sha256(path.read_bytes()).hexdigest() for path in paths}
-    return _digests(found) | files
+    digests = _digests(found)
+    for agent in dict.fromkeys([*opponents, *agents_of(settings), *filter(None, [settings.init])]):
+        if code := named_code(agent):
+            check_agent_names([agent])  # which refuses what is not trusted, and imports it
+            digests[code] = code_sha256(code.partition(":")[0])
+        else:
+            digests |= {str(path): _weights_sha256(path) for path in files_of_agent(agent)}
+    return digests
+
+
+def _weights_sha256(path: Path) -> str:
+    """SHA-256 of the weights of a checkpoint, whose card may gain evaluations; else of a file."""
+    with suppress(CheckpointError):
+        if digest := read_card(path).sha256:
+            return digest
+    return sha256(path.read_bytes()).hexdigest()
 
 
 def _digests(found: dict[str, object]) -> dict[str, str]:
