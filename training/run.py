@@ -417,9 +417,9 @@ def start(
     trainer, clock = _make_trainer(settings)
     run_callbacks = _callbacks(trainer, settings, callbacks)
     check_eval_opponents(settings)
-    _trust_own_module(trainer)
     with clock.work():
         weights, network = finite_policy(trainer)
+    _trust_own_module(trainer, network)
     if network.kind == "module":
         _check_module(trainer, weights, network)
     state = RunState(
@@ -469,7 +469,8 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     arrays, state = load_run_state(folder)
     costs = state.processor_seconds, state.env_steps
     trainer, clock = _make_trainer(settings, *costs, parallel="ranks" in state.trainer)
-    _trust_own_module(trainer)
+    with clock.work():
+        _trust_own_module(trainer, trainer.network_card())
     run_callbacks = _callbacks(trainer, settings, callbacks)
     note, source = "", _source_of_network(trainer, settings)
     if state.network_sha256 not in ("", source):
@@ -503,12 +504,12 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     return run
 
 
-def _trust_own_module(trainer: Trainer) -> None:
+def _trust_own_module(trainer: Trainer, card: NetworkCard) -> None:
     """Trust the torch module of a user's own trainer if it stands in the trainer's file.
 
     The command names this file's code. Another class may be one that the settings of a run name.
     """
-    if is_own(trainer) or (card := trainer.network_card()).kind != "module":
+    if is_own(trainer) or card.kind != "module":
         return
     module, own = card.module.rpartition(":")[0], type(trainer).__module__
     file = Path(getattr(sys.modules.get(own), "__file__", None) or "")
