@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
@@ -654,13 +654,14 @@ def decisions_text(runs: Sequence[Result]) -> str:
 
 
 def loops_of(runs: Sequence[Result]) -> str:
-    """Their time as multiples of the reference loop; empty if it was not timed."""
+    """Their median time as multiples of the reference loop; empty if it was not timed."""
     timed = [run.multiples for run in runs if run.reference]
-    return f"{mean(timed):,.0f}" if timed else ""
+    return f"{median(timed):,.0f}" if timed else ""
 
 
 def seconds_of(runs: Sequence[Result]) -> str:
-    return f"{mean(run.points[-1].seconds for run in runs):.0f}"
+    """Their median: other work on the machine makes some of the runs much longer."""
+    return f"{median(run.points[-1].seconds for run in runs):.0f}"
 
 
 def _with_budget(runs: Sequence[Result], usual: float, seeds: int) -> str:
