@@ -593,9 +593,9 @@ def test_cfr_plus_halves_its_budget_and_draws_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["exact-large", "exact-long", "exact-depth", "exact-hand"])
-def test_other_exact_benchmarks_differ_in_decks_and_budgets_alone(name: str) -> None:
+def test_other_exact_benchmarks_differ_in_decks_budgets_and_seeds_alone(name: str) -> None:
     def settings_of(algorithm: dict[str, Any]) -> dict[str, Any]:
-        others = {"rules", "decisions", "eval_points", "trainer"}
+        others = {"rules", "seeds", "decisions", "eval_points", "trainer"}
         return {key: algorithm[key] for key in algorithm.keys() - others}
 
     exact = load_benchmark("exact").algorithms
