@@ -100,7 +100,7 @@ class CustomNetwork(nn.Module):
         """`rows` are those of a history, which then replaces the vector."""
         super().__init__()
         self.name, self.n_actions, self.rows = name, n_actions, rows
-        self.n_inputs = rows * HISTORY_COLUMNS or n_inputs
+        self._width = rows * HISTORY_COLUMNS or n_inputs
         make = network_class(name)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
@@ -120,7 +120,7 @@ class CustomNetwork(nn.Module):
                 part.dropout = 0.0
                 part.training = True
         if n_hidden_inputs:
-            self._check_without_hidden_cards(self.n_inputs, n_hidden_inputs)
+            self._check_without_hidden_cards(self._width, n_hidden_inputs)
 
     def _check_parts(self) -> None:
         """Refuse parts that no checkpoint could hold, or that no optimizer could train."""
@@ -178,7 +178,7 @@ class CustomNetwork(nn.Module):
             if not param.any():
                 param.normal_(generator=generator)
         names = {*self.state_dict()}
-        shape = _CHECKED_ROWS, self.n_inputs
+        shape = _CHECKED_ROWS, self._width
         observations = torch.randint(2, shape, generator=generator).float()
         try:
             logits, again = self(observations)[0], self(observations)[0]
