@@ -39,7 +39,7 @@ _WITHOUT_SHAPE = (UninitializedParameter, UninitializedBuffer)
 _ROWS = 4096
 """Views of one forward pass."""
 _CHECKED_ROWS = 5
-_ROUNDING, _HUGE_LOGIT = 0.01, 1e4
+_ROUNDING = 0.02
 
 
 class WrongAnswer(ValueError):
@@ -100,6 +100,7 @@ class CustomNetwork(nn.Module):
         """`rows` are those of a history, which then replaces the vector."""
         super().__init__()
         self.name, self.n_actions, self.rows = name, n_actions, rows
+        self._n_hidden_inputs = n_hidden_inputs
         self._width = rows * HISTORY_COLUMNS or n_inputs
         make = network_class(name)
         with torch.random.fork_rng(devices=[]):
@@ -119,8 +120,6 @@ class CustomNetwork(nn.Module):
                 # cuDNN refuses their gradients in evaluation mode, in which only dropout differs.
                 part.dropout = 0.0
                 part.training = True
-        if n_hidden_inputs:
-            self._check_without_hidden_cards(self._width, n_hidden_inputs)
 
     def _check_parts(self) -> None:
         """Refuse parts that no checkpoint could hold, or that no optimizer could train."""
@@ -149,9 +148,13 @@ class CustomNetwork(nn.Module):
                 f"{self.name}.critic_parameters() returns what is no parameter of the network"
             )
 
-    def _check_without_hidden_cards(self, n_inputs: int, n_hidden_inputs: int) -> None:
-        """Refuse before a training what answers while it learns, and could not play after it."""
-        observations, hidden_cards = torch.zeros(2, n_inputs), torch.zeros(2, n_hidden_inputs)
+    def _check_without_hidden_cards(self) -> None:
+        """Refuse what answers while it learns, and could not play afterwards.
+
+        Without a privileged critic, the hidden cards of the training have no columns.
+        """
+        observations = torch.zeros(2, self._width)
+        hidden_cards = torch.zeros(2, self._n_hidden_inputs)
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             try:
                 self(observations, hidden_cards)
@@ -168,16 +171,17 @@ class CustomNetwork(nn.Module):
 
     @torch.no_grad()
     def check_answers(self) -> None:
-        """Refuse what answers otherwise when it is asked again, or beside other observations.
+        """Refuse what needs hidden cards, or answers otherwise when asked again or beside others.
 
         Its probabilities could be neither stated nor measured. Not to be trained afterwards: asking
         may change what `forward` keeps, and weights of zero, which would hide all, become others.
         """
+        names = {*self.state_dict()}
+        self._check_without_hidden_cards()
         generator = torch.Generator().manual_seed(0)
         for param in self.parameters():
-            if not param.any():
+            if param.requires_grad and not param.any():
                 param.normal_(generator=generator)
-        names = {*self.state_dict()}
         shape = _CHECKED_ROWS, self._width
         observations = torch.randint(2, shape, generator=generator).float()
         try:
@@ -275,12 +279,8 @@ class CustomNetwork(nn.Module):
 
 def _alike(logits: Tensor, others: Tensor) -> bool:
     """Whether logits differ by rounding at most, which is coarse in half precision."""
-    # Huge ones are of actions that a class rules out itself.
-    small = (logits.abs() < _HUGE_LOGIT) & (others.abs() < _HUGE_LOGIT)
-    if not small.any():
-        return True
-    difference = (logits - others)[small].abs().max()
-    return bool(difference <= _ROUNDING * logits[small].abs().max())
+    # Each by its own size: those of actions that a class rules out itself are huge.
+    return torch.allclose(logits, others, rtol=_ROUNDING, atol=_ROUNDING)
 
 
 def network_of_card(

@@ -270,6 +270,17 @@ class Masking(Base):
         logits = self.policy(observations + torch.rand_like(observations))
         return logits.masked_fill(torch.arange(logits.shape[1]) > 8, -1e9), observations[:, 0]
 
+class Ruling(Base):
+    def forward(self, observations, hidden_cards=None):
+        logits = self.policy(observations)
+        logits = logits + torch.randn_like(logits)
+        return logits.masked_fill(torch.arange(logits.shape[1]) > 8, -1e3), observations[:, 0]
+
+class Pasting(Base):
+    def forward(self, observations, hidden_cards=None):
+        rows = torch.cat([observations, hidden_cards], 1)
+        return self.policy(rows), rows[:, 0]
+
 class Level(Base):
     def __init__(self, *sizes):
         super().__init__(*sizes)
@@ -305,6 +316,8 @@ class Good(Base):
         ("Noisy", {}, "answers the same observations otherwise when it is asked again"),
         ("Remembering", {}, "answers the same observations otherwise when it is asked again"),
         ("Masking", {}, "answers the same observations otherwise when it is asked again"),
+        ("Ruling", {}, "answers the same observations otherwise when it is asked again"),
+        ("Pasting", {"critic": "separate"}, "gives no logits without hidden cards: .*TypeError"),
         ("Level", {}, "answers the same observations otherwise when it is asked again"),
         ("Centred", {}, "answers an observation otherwise beside other ones"),
         ("Normed", {}, "does not answer observations in another order, or one alone: ValueError"),
