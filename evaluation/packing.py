@@ -50,6 +50,11 @@ def pack(agents: Iterable[T], on: str) -> tuple[list[T | str], PackedFiles]:
     return names, files
 
 
+def classes_in(text: str) -> list[tuple[str, str]]:
+    """Modules and classes that the text of an agent names, also for agents within it."""
+    return [found for found in _MODULE.findall(text) if AGENTS.get(found[0]) is None]
+
+
 def files_below(folder: Path) -> PackedFiles:
     """All files in a folder and its subfolders."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in _files(folder)}
@@ -74,10 +79,9 @@ def _pack_agent(agent: str | Path, files: PackedFiles) -> str:
     # Workers of a cluster know nothing of the command.
     for path in _PICKLE.findall(text):
         check_trusted(f"sb3:{path}")
-    for module, target in _MODULE.findall(text):
-        if AGENTS.get(module) is None:
-            check_trusted(f"{module}:{target}")
-            _pack_module(module, files)
+    for module, target in classes_in(text):
+        check_trusted(f"{module}:{target}")
+        _pack_module(module, files)
     return _PARTS.sub(lambda part: _pack_part(part[0], files), text)
 
 

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from ...agents.checkpoints import CheckpointError, read_card
 from ...agents.registry import check_agent_names, named_code
+from ...common.plugins import import_object
 from ...common.provenance import code_sha256
-from ...evaluation.packing import files_of_agent
+from ...common.trust import check_trusted
+from ...evaluation.packing import classes_in, files_of_agent
 from ..algorithms.registry import TRAINERS, trainer_kind
 from ..callbacks.base import CALLBACKS
 from ..callbacks.evaluation import check_eval_opponents
@@ -53,8 +55,13 @@ def foreign_code(settings: Settings, opponents: Iterable[str] = ()) -> dict[str,
         if code := named_code(agent):
             check_agent_names([agent])  # which refuses what is not trusted, and imports it
             digests[code] = code_sha256(code.partition(":")[0])
-        else:
-            digests |= {str(path): _weights_sha256(path) for path in files_of_agent(agent)}
+            continue
+        for module, target in classes_in(agent):
+            code = f"{module}:{target}"
+            check_trusted(code)
+            import_object(code)
+            digests[code] = code_sha256(module)
+        digests |= {str(path): _weights_sha256(path) for path in files_of_agent(agent)}
     return digests
 
 
