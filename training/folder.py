@@ -54,7 +54,11 @@ class FolderLock:
             raise CannotWrite.for_path(folder, error) from error
         since = time.strftime("%Y-%m-%d %H:%M:%S")
         owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-        (folder / OWNER).write_text(json.dumps(owner), encoding="utf-8")
+        try:
+            (folder / OWNER).write_text(json.dumps(owner), encoding="utf-8")
+        except OSError as error:
+            self.release()
+            raise CannotWrite.for_path(folder / OWNER, error) from error
         self._remove_partial_files()
 
     def _remove_partial_files(self) -> None:

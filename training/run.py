@@ -146,8 +146,8 @@ class Run(TrainingRun):
         try:
             path = self._train_and_evaluate()
         except BaseException:
-            # Why it stopped is told, even where a full disk takes no report.
-            with suppress(OSError):
+            # Why it stopped is told, even where a full disk takes no report, or a callback fails.
+            with suppress(OSError, CallbackFailed):
                 self._end()
             raise
         self._end()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -275,6 +277,19 @@ def test_raising_callback_ends_the_run_and_loses_nothing(
     assert f"the run is saved after {run.trainer.decisions:,} decisions" in str(stopped.value)
     resume(tmp_path / "run").go(quiet())
     assert same(arrays_of(whole), arrays_of(tmp_path / "run"))
+
+
+def test_callback_that_fails_at_the_end_does_not_hide_a_signal(tmp_path: Path) -> None:
+    class Failing(Callback):
+        def on_iteration(self, run: TrainingRun, metrics: Mapping[str, float]) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        def on_end(self, run: TrainingRun) -> None:
+            raise KeyError("no such thing")
+
+    with pytest.raises(RunStopped, match=r"stopped after .* decisions; go on with") as stopped:
+        start(tmp_path / "run", small_settings("ppo"), callbacks=[Failing()]).go(quiet())
+    assert stopped.value.status == 128 + signal.SIGTERM
 
 
 def test_sys_exit_in_a_callback_is_reported(tmp_path: Path) -> None:

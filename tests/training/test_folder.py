@@ -22,7 +22,7 @@ from small_runs import quiet
 
 from german_whist.agents.checkpoints import list_checkpoints, read_checkpoint
 from german_whist.cli import main
-from german_whist.common.files import partial_path
+from german_whist.common.files import CannotWrite, partial_path
 from german_whist.common.signals import RunStopped, SignalGuard
 from german_whist.training import run as runs
 from german_whist.training.callbacks.console import ConsoleLog
@@ -80,6 +80,15 @@ def test_locked_folder_is_refused_with_its_process(tmp_path: Path) -> None:
     lock.release()
     assert not (tmp_path / "run" / OWNER).exists()
     lock_new_folder(tmp_path / "run").release()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_full_disk_at_the_lock_is_told_with_its_path(tmp_path: Path) -> None:
+    (tmp_path / OWNER).symlink_to("/dev/full")
+    with pytest.raises(CannotWrite, match=r"lock\.json cannot be written \(No space left"):
+        FolderLock(tmp_path)
+    (tmp_path / OWNER).unlink(missing_ok=True)
+    FolderLock(tmp_path).release()
 
 
 def test_stale_owner_file_locks_nothing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import os
 import pickle
 import re
@@ -33,6 +34,7 @@ from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.evaluation.statistics import Estimate
+from german_whist.training import run as runs
 from german_whist.training.callbacks.evaluation import EVALUATION_SEED, evaluate_checkpoint
 from german_whist.training.experiments import sweep as sweeping
 from german_whist.training.experiments.benchmark import sampled_exploitability
@@ -896,6 +898,31 @@ def test_trial_resumes_that_was_interrupted_while_its_budget_was_measured(
     monkeypatch.setattr(sweeping, "affordable_decisions", lambda *_: 512)
     (trial,) = run_sweep(sweep, folder, log=lambda _: None).study.trials
     assert (trial.state.name, trial.user_attrs["process"][2]) == ("COMPLETE", 1)
+
+
+@pytest.mark.parametrize("saved", [0, 1])
+def test_trial_goes_on_after_a_full_disk(
+    saved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, folder = load_sweep(written(tmp_path, **TABLES, trials=1)), tmp_path / "sweep"
+
+    left = saved
+
+    def filling(path: Path, *state: Any) -> None:
+        nonlocal left
+        if not left:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        left -= 1
+        save_state(path, *state)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(runs, "save_state", filling)
+        with pytest.raises((RunStopped, OSError), match="No space left on device"):
+            run_sweep(sweep, folder, log=lambda _: None)
+    (trial,) = study_of(folder).trials
+    assert trial.state.name == "RUNNING"
+    (trial,) = run_sweep(sweep, folder, log=lambda _: None).study.trials
+    assert trial.state.name == "COMPLETE"
 
 
 @pytest.mark.parametrize("seconds", [-1.0, 2.0])

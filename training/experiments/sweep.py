@@ -349,13 +349,14 @@ def _run_trials(
             if failures := [code for code in codes.values() if code not in (0, UNSTABLE)]:
                 raise RunStopped("not all trials came to their ends", max(failures))
         except (Exception, KeyboardInterrupt) as error:
-            # Trials that a signal ended stay RUNNING: the next command resumes them.
+            # Trials that a signal or a full disk ended stay RUNNING: the next command resumes them.
             status = getattr(error, "status", 1)
             goes_on = isinstance(error, (KeyboardInterrupt, OtherRun)) or status in _ASKED_TO_END
+            is_of_disk = isinstance(error, OSError) or isinstance(error.__cause__, OSError)
             for trial in trials:
                 if goes_on:
                     _give_back(trial)
-                elif status < FIRST_SIGNAL:
+                elif status < FIRST_SIGNAL and not is_of_disk:
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
 
