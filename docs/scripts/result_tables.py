@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import mean, median
@@ -25,6 +25,7 @@ from german_whist.solvers.public_tree import count_info_sets
 from german_whist.training.experiments.benchmark import CFR_PLUS, load_results
 from german_whist.training.experiments.benchmark_report import (
     EXPLOITABILITY,
+    OF_OWN_ENDINGS,
     Result,
     chart_name,
     draw_charts,
@@ -637,9 +638,12 @@ def _by_depth(published: Runs, others: Runs) -> dict[tuple[int, str], dict[str, 
 # -- cells
 
 
-def exploitability(runs: Iterable[Result]) -> list[float]:
-    """Exploitability of each seed at the end of its budget."""
-    return [run.points[-1].values[EXPLOITABILITY] for run in runs]
+def exploitability(runs: Sequence[Result]) -> list[float]:
+    """Exploitability of each seed at the end of its budget, with its own endings if it has them."""
+    metrics = [
+        run.evaluation if run.evaluation == OF_OWN_ENDINGS else EXPLOITABILITY for run in runs
+    ]
+    return [run.points[-1].values[metric] for run, metric in zip(runs, metrics, strict=True)]
 
 
 def decisions_of(runs: Sequence[Result]) -> float:

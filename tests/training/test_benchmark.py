@@ -733,7 +733,13 @@ def result_with(*points: Point, **fields: Any) -> Result:
     )
 
 
-def results_of(rules: str, algorithm: str, *curves: list[float], **fields: Any) -> list[Result]:
+def results_of(
+    rules: str,
+    algorithm: str,
+    *curves: list[float],
+    metric: str = "exploitability",
+    **fields: Any,
+) -> list[Result]:
     """Results by seed, from exploitabilities after 256 decisions and a second each.
 
     The budget is the length of the longest curve.
@@ -742,7 +748,7 @@ def results_of(rules: str, algorithm: str, *curves: list[float], **fields: Any) 
     return [
         result_with(
             *(
-                Point(256 * number, float(number), {"exploitability": value})
+                Point(256 * number, float(number), {metric: value})
                 for number, value in enumerate(curve, 1)
             ),
             rules=rules,
@@ -1218,12 +1224,17 @@ def test_page_tells_measurements_of_a_deck_apart() -> None:
     results += results_of("2x5-h3", "a", [0.3])
     assert "measured as" not in page(results, "", "")
     own = "exploitability with its own endings"
-    markdown = page([*results, *results_of("2x4-h2", "c", [0.3], evaluation=own)], "", "")
+    apart = results_of("2x4-h2", "c", [0.3], [0.31], metric=own, evaluation=own)
+    markdown = page([*results, *apart], "", "")
+    assert "| algorithm | `2x4-h2` exploitability | `2x5-h3` exploitability |" in markdown
+    assert f"| `2x4-h2` {own} |" in markdown
     assert "- `a`, `b` on `2x4-h2`: measured as exploitability.\n" in markdown
     assert f"- `c` on `2x4-h2`: measured as {own}.\n" in markdown
     assert "on `2x5-h3`: measured" not in markdown
     # Neither are they compared with random play whose endings are exact.
-    alone = page(results_of("2x4-h2", "c", [0.3], evaluation=own), "", "")
+    exact = results_of("2x4-h2", "d", [0.1], [0.11])
+    assert "`d` − `c`" not in page([*exact, *apart], "", "")
+    alone = page(apart, "", "")
     assert f"- `c` on `2x4-h2`: measured as {own}.\n" in alone
     assert "random" in page(results_of("2x4-h2", "c", [0.3]), "", "")
     assert "random" not in alone
@@ -1463,6 +1474,14 @@ def test_results_with_impossible_numbers_are_refused(
         (
             {"eval_opponents": [], "endings": "own", "rules": ["3x4-h4"]},
             "the rules 3x4-h4 can be dealt and played in up to 1.23e+11 ways",
+        ),
+        (
+            {"algorithms": {"mccfr": {"seed": 7}}},
+            "algorithms: mccfr: seed is among the settings, but a benchmark sets it for each of",
+        ),
+        (
+            {"settings": {"decisions": 7}},
+            "its runs: write it as a field of the benchmark, or of an algorithm",
         ),
         # With opponents, too, a policy is measured by its exploitability on such a deck.
         (

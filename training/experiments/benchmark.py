@@ -62,7 +62,7 @@ from ..callbacks.evaluation import evaluation_seed
 from ..folder import SETTINGS, STATE
 from ..given import INFORMATION_SETS, NONE, Given, on_or_off
 from ..presets import settings_from
-from .benchmark_report import EXPLOITABILITY, Point, Result, is_solvable
+from .benchmark_report import EXPLOITABILITY, OF_OWN_ENDINGS, Point, Result, is_solvable
 from .foreign_code import check_foreign_code, foreign_code
 from .jobs import Job, Log, run_jobs
 
@@ -228,6 +228,17 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
                 )
             count_info_sets(load_rules(rules))
             return {"trainer": trainer, "threads": 1}
+        for name in ("decisions", *fixed):
+            if name in self.settings | own and name != "about":
+                remedy = (
+                    "leave it out of the settings"
+                    if name in fixed
+                    else "write it as a field of the benchmark, or of an algorithm"
+                )
+                raise SettingsError(
+                    f"{source}: {name} is among the settings, but a benchmark sets it for each of "
+                    f"its runs: {remedy}"
+                )
         values = {"device": "cpu", **self.settings, **own, "decisions": self.decisions, **fixed}
         resolved = settings_from(values, source)
         if self.endings == "own" and resolved.options.horizon == "foreplay":
@@ -251,18 +262,22 @@ class BenchmarkJob(Job):
     @property
     def metrics(self) -> list[str]:
         """Names of the values that its policies are measured by."""
-        if not self.benchmark.eval_opponents or is_solvable(load_rules(self.rules)):
-            return [EXPLOITABILITY]
+        if self.is_exact:
+            # The endings of what is solved are exact.
+            own = self.benchmark.endings == "own" and not self.is_solved
+            return [OF_OWN_ENDINGS if own else EXPLOITABILITY]
         return [f"wins against {opponent}" for opponent in self.benchmark.eval_opponents]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether best responses measure its policies, and not hands against opponents."""
+        return not self.benchmark.eval_opponents or is_solvable(load_rules(self.rules))
 
     @property
     def evaluation(self) -> str:
         """How they are measured."""
         metrics = ", ".join(self.metrics)
-        is_exact = self.metrics == [EXPLOITABILITY]
-        if is_exact and self.benchmark.endings == "own":
-            return f"{metrics} with its own endings"
-        return metrics if is_exact else f"{metrics} in {self.benchmark.eval_hands:,} hands"
+        return metrics if self.is_exact else f"{metrics} in {self.benchmark.eval_hands:,} hands"
 
     @property
     def origin(self) -> JsonObject:
@@ -291,7 +306,7 @@ class BenchmarkJob(Job):
     @property
     def _opponents(self) -> tuple[str, ...]:
         """The agents that measure it."""
-        return () if self.metrics == [EXPLOITABILITY] else tuple(self.benchmark.eval_opponents)
+        return () if self.is_exact else tuple(self.benchmark.eval_opponents)
 
     def check_code(self) -> None:
         """Refuse code that the settings name, and that is not trusted or cannot be loaded.
@@ -740,8 +755,9 @@ def _evaluate(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
 
 def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
     benchmark, rules = job.benchmark, load_rules(job.rules)
-    if job.metrics == [EXPLOITABILITY]:
-        return {EXPLOITABILITY: sampled_exploitability(checkpoint, rules, benchmark.endings)}
+    if job.is_exact:
+        value = sampled_exploitability(checkpoint, rules, benchmark.endings)
+        return dict.fromkeys(job.metrics, value)
     result = evaluate(
         f"network:{checkpoint},sample",
         list(benchmark.eval_opponents),

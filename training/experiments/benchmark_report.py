@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from statistics import fmean
+from statistics import fmean, median
 from typing import Annotated
 
 import numpy as np
@@ -32,6 +32,8 @@ from .benchmark_statistics import (
 from .budgets import aligned, ended_early, went_beyond
 
 EXPLOITABILITY = "exploitability"
+OF_OWN_ENDINGS = f"{EXPLOITABILITY} with its own endings"
+"""Not to be compared with that of exact endings, nor with random play's."""
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
 _MOST = 10**15
 """Of decisions and seconds: what a page can add up."""
@@ -200,13 +202,9 @@ def page(
     Of `published` results those not shown are what the others are told apart from.
     """
     columns, values = columns_of(results), values_of(results)
-    # Where a policy plays its own endings, it is not compared with one whose endings are exact.
-    own_endings = {run.rules for run in results if run.evaluation.startswith(f"{EXPLOITABILITY} ")}
     games = {run.rules: run.load_rules() for run in results}
     solved = [
-        rules
-        for rules, metric in columns
-        if metric == EXPLOITABILITY and rules not in own_endings and is_solvable(games[rules])
+        rules for rules, metric in columns if metric == EXPLOITABILITY and is_solvable(games[rules])
     ]
     random_play = {
         rules: measure_exploitability(
@@ -262,7 +260,8 @@ def page(
         "What each learner was given:",
         given_table(results),
         *departures(results, published),
-        "Decisions and seconds of processor time of a training, without its evaluations:",
+        "Decisions (mean) and seconds of processor time (median) of a training, without its "
+        "evaluations:",
         markdown_table(
             ["algorithm", *map(_code, rule_sets)],
             costs,
@@ -336,9 +335,9 @@ def _departures_of(seeds: Sequence[Result], published: Sequence[Result]) -> Iter
         )
     loops = [other.multiples for other in on_deck if other.reference]
     own_loops = [each.multiples for each in seeds if each.reference]
-    if loops and own_loops and not _is_near(fmean(own_loops), loops, _NOISE):
+    if loops and own_loops and not _is_near(median(own_loops), loops, _NOISE):
         yield (
-            f"took {fmean(own_loops):,.1f} times as long as the reference loop on "
+            f"took {median(own_loops):,.1f} times as long as the reference loop on "
             f"{_code(run.rules)}; published networks took {min(loops):,.1f} to {max(loops):,.1f} "
             "times as long"
         )
@@ -377,11 +376,14 @@ def _cost(runs: Sequence[Result]) -> str:
     if not runs:
         return "–"
     decisions = np.mean([run.decisions for run in runs])
-    seconds = np.mean([run.points[-1].seconds for run in runs])
+    # Other work on the machine can make some of the runs much longer.
+    seconds = median(run.points[-1].seconds for run in runs)
+    machines = len({run.machine for run in runs})
     reported = " as reported" if any(run.as_reported for run in runs) else ""
     multiples = [run.multiples for run in runs if run.reference]
-    loops = f" ({fmean(multiples):,.0f} loops)" if multiples else ""
-    return f"{decisions:,.0f}{reported}, {seconds:,.1f} s{loops}, {_seeds(len(runs))}"
+    loops = f" ({median(multiples):,.0f} loops)" if multiples else ""
+    time = f"{seconds:,.1f} s" if machines == 1 else f"{machines} machines"
+    return f"{decisions:,.0f}{reported}, {time}{loops}, {_seeds(len(runs))}"
 
 
 def _notes(results: Sequence[Result]) -> Iterator[str]:
@@ -409,7 +411,7 @@ def _notes(results: Sequence[Result]) -> Iterator[str]:
         by_evaluation.setdefault(run.evaluation, {}).setdefault(_code(run.algorithm))
     for rules, by_evaluation in measured.items():
         for evaluation, algorithms in by_evaluation.items():
-            if len(by_evaluation) > 1 or evaluation.startswith(f"{EXPLOITABILITY} "):
+            if len(by_evaluation) > 1 or evaluation == OF_OWN_ENDINGS:
                 names = ", ".join(algorithms)
                 yield f"{names} on {_code(rules)}: measured as {markdown_text(evaluation)}."
     has_other_ends = False
@@ -469,15 +471,15 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
 
 
 def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: bool) -> charts.Curve:
-    """The mean over all seeds, as far as all of them go."""
+    """The mean over all seeds, as far as all of them go; their times are medians, as in `_cost`."""
     points: list[tuple[float, float]] = []
     margins_of_error: list[float] = []
     for seeds in aligned([run.points for run in runs]):
         mean = mean_of([point.values[metric] for point in seeds])
         if is_log and mean.value < LEAST_SHOWN:
             continue
-        x = np.mean([point.seconds if in_seconds else point.decisions for point in seeds])
-        points.append((float(x), mean.value))
+        x = median(point.seconds if in_seconds else point.decisions for point in seeds)
+        points.append((x, mean.value))
         # Two seeds have an interval that says nothing.
         margin_of_error = mean.margin_of_error if len(seeds) > 2 else math.inf
         if is_log and math.isfinite(margin_of_error):

@@ -52,9 +52,9 @@ def interquartile_table(values: Values, shares: Mapping[str, Sequence[Array]]) -
 
 
 def _spread_text(tasks: Sequence[Array], digits: int = 4) -> str:
-    """The interquartile mean of several tasks; one run a task has no interval."""
+    """The interquartile mean of several tasks; it has no interval if one of them has one run."""
     estimate = bootstrap_interquartile_mean(tasks)
-    if max(map(len, tasks)) < 2:
+    if min(map(len, tasks)) < 2:
         estimate = Estimate(estimate.value, -math.inf, math.inf)
     return estimate_text(estimate, digits)
 
