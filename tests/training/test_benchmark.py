@@ -1309,6 +1309,22 @@ def test_contradictory_results_are_refused_in_any_order(
     assert not (tmp_path / "benchmark.md").exists()
 
 
+def test_results_against_two_opponents_of_one_name_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    against: dict[str, Any] = {"metric": "wins against mine", "evaluation": "wins against mine"}
+    files = [
+        write_results(
+            tmp_path / f"{name}.jsonl",
+            results_of("classic", name, *[[0.5]] * 3, opponents={"mine": digest}, **against),
+        )
+        for name, digest in (("ppo", "ab"), ("mmd", "ab"), ("nfsp", "cd"))
+    ]
+    assert main(["benchmark", *files[:2], "--folder", str(tmp_path)]) == 0
+    assert main(["benchmark", *files[1:], "--folder", str(tmp_path)]) == 2
+    assert "the opponent mine had other code or weights in one of them" in capsys.readouterr().err
+
+
 def test_results_are_of_the_rules_that_their_file_had(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

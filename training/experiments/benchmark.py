@@ -63,7 +63,7 @@ from ..folder import SETTINGS, STATE
 from ..given import INFORMATION_SETS, NONE, Given, on_or_off
 from ..presets import settings_from
 from .benchmark_report import EXPLOITABILITY, OF_OWN_ENDINGS, Point, Result, is_solvable
-from .foreign_code import check_foreign_code, foreign_code
+from .foreign_code import check_foreign_code, code_of_agents, foreign_code
 from .jobs import Job, Log, run_jobs
 
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
@@ -292,6 +292,8 @@ class BenchmarkJob(Job):
         }
         if self.rules not in (*named_rules(), *solved_rules()):
             origin["game"] = load_rules(self.rules).as_mapping()
+        if opponents := code_of_agents(self._opponents):
+            origin["opponents"] = opponents
         return json.loads(json.dumps(origin))
 
     @property
@@ -606,6 +608,7 @@ def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
     named = [(result, source) for source, results in sources for result in results]
     named.sort(key=lambda each: (*_key(each[0]), each[1]))
     _check_games(named)
+    _check_opponents(named)
     united: list[tuple[Result, str]] = []
     for result, source in named:
         before, other = united[-1] if united else (None, "")
@@ -640,6 +643,19 @@ def _check_games(named: Sequence[tuple[Result, str]]) -> None:
                 f"{other} and {source}: {result.rules} was another rule set in one of them "
                 f"({difference}): show one of them"
             )
+
+
+def _check_opponents(named: Sequence[tuple[Result, str]]) -> None:
+    """Refuse results against two opponents of one name."""
+    first: dict[str, tuple[str, str]] = {}
+    for result, source in named:
+        for name, digest in result.opponents.items():
+            before, other = first.setdefault(name, (digest, source))
+            if digest != before:
+                raise ValueError(
+                    f"{other} and {source}: the opponent {name} had other code or weights in one "
+                    "of them: show one of them"
+                )
 
 
 def _key(result: Result) -> tuple[str, str, int]:

@@ -94,6 +94,8 @@ class Result(Struct, frozen=True, kw_only=True):
     code: str = ""
     """SHA-256 of the sources of an outside trainer, network, callbacks and agents; empty for the
     package's own."""
+    opponents: dict[str, str] = {}
+    """SHA-256 of the sources and weights of opponents that the package does not have."""
     game: JsonObject = {}
     """Parameters of the rule set where `rules` is a file, which can change; else empty."""
 

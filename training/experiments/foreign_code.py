@@ -50,8 +50,17 @@ def foreign_code(settings: Settings, opponents: Iterable[str] = ()) -> dict[str,
             found[name] = CALLBACKS.find(name)
         except ValueError as error:
             raise ValueError(f"callbacks: {error}") from None
-    digests = _digests(found)
-    for agent in dict.fromkeys([*opponents, *agents_of(settings), *filter(None, [settings.init])]):
+    agents = [*opponents, *agents_of(settings), *filter(None, [settings.init])]
+    return _digests(found) | code_of_agents(agents)
+
+
+def code_of_agents(agents: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of the sources, weights and other files that names of agents tell, by their names.
+
+    Untrusted code is refused.
+    """
+    digests: dict[str, str] = {}
+    for agent in dict.fromkeys(agents):
         if code := named_code(agent):
             check_agent_names([agent])  # which refuses what is not trusted, and imports it
             digests[code] = code_sha256(code.partition(":")[0])
