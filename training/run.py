@@ -147,8 +147,11 @@ class Run(TrainingRun):
             path = self._train_and_evaluate()
         except BaseException:
             # Why it stopped is told, even where a full disk takes no report, or a callback fails.
-            with suppress(OSError, CallbackFailed):
-                self._end()
+            with suppress(OSError):
+                try:
+                    self._end()
+                except CallbackFailed as error:
+                    self.report(str(error))
             raise
         self._end()
         return path

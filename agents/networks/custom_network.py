@@ -39,7 +39,7 @@ _WITHOUT_SHAPE = (UninitializedParameter, UninitializedBuffer)
 _ROWS = 4096
 """Views of one forward pass."""
 _CHECKED_ROWS = 5
-_ROUNDING = 0.02
+_ROUNDING, _HUGE_LOGIT = 0.01, 1e4
 
 
 class WrongAnswer(ValueError):
@@ -279,8 +279,15 @@ class CustomNetwork(nn.Module):
 
 def _alike(logits: Tensor, others: Tensor) -> bool:
     """Whether logits differ by rounding at most, which is coarse in half precision."""
-    # Each by its own size: those of actions that a class rules out itself are huge.
-    return torch.allclose(logits, others, rtol=_ROUNDING, atol=_ROUNDING)
+    # Those of actions that a class rules out itself are equal, or huge.
+    differ = ~logits.isclose(others, rtol=0, atol=0, equal_nan=True)
+    small = differ & (logits.abs() < _HUGE_LOGIT) & (others.abs() < _HUGE_LOGIT)
+    if small.any():
+        difference = (logits - others)[small].abs().max()
+        if difference > _ROUNDING * logits[small].abs().max():
+            return False
+    # Each by its own size, too: large ones would hide random small ones.
+    return torch.allclose(logits, others, rtol=_ROUNDING, atol=10 * _ROUNDING, equal_nan=True)
 
 
 def network_of_card(

@@ -63,7 +63,10 @@ from german_whist.training.experiments.benchmark_report import (
     page,
     values_of,
 )
-from german_whist.training.experiments.benchmark_statistics import draw_intervals
+from german_whist.training.experiments.benchmark_statistics import (
+    draw_intervals,
+    interquartile_table,
+)
 from german_whist.training.folder import FolderLock
 from german_whist.training.given import Given
 from german_whist.training.presets import settings_from
@@ -323,8 +326,9 @@ def test_win_rates_belong_to_the_opponent_that_was_played(
     path = written(tmp_path / "own.yaml", algorithms={"sb3": {}}, decisions=64, **changes)
     words = ["benchmark", path, "--folder", "found", "--trust", "own_opponent:Own"]
     job, *_ = load_benchmark(path).jobs(Path("found"))
-    before = job.keep()["code"]
-    assert before
+    origin = job.keep()
+    before = origin["code"]
+    assert origin["opponents"] == {opponent: before}
     # As in another process.
     monkeypatch.delitem(sys.modules, "own_opponent", raising=False)
     if kind == "class":
@@ -1145,7 +1149,7 @@ def test_seeds_with_iterations_of_several_lengths_count_alike() -> None:
         result.points[-1] = Point(end, result.points[-1].seconds, result.points[-1].values)
     markdown = page(results, "german-whist benchmark mine", "pictures")
     assert "| `mine` | 0.2000 [" in markdown
-    assert "| `mine` | 1,041, 2.7 s, 3 seeds |" in markdown
+    assert "| `mine` | 1,041, 2.0 s, 3 seeds |" in markdown
     assert "of 1,024 decisions" not in markdown
     over_decisions, _ = draw_charts(results).values()
     assert re.findall(r"mine at [^ ]*", over_decisions) == ["mine at 256:", "mine at 1.04133"]
@@ -1213,13 +1217,25 @@ def test_page_says_of_which_machine_seconds_are() -> None:
     results = results_of("2x4-h2", "mine", [0.1, 0.1])
     assert "- Seconds of `mine` are of a core of a processor.\n" in page(results, "", "")
     assert "not comparable" not in page(results, "", "")
+    elsewhere = results_of("2x4-h2", "mine", *[[0.1]] * 3, machine="another")
+    mixed = [*results, *elsewhere[1:]]
+    assert "| `mine` | 341, 1.0–2.0 s on 2 machines, 3 seeds |" in page(mixed, "", "")
     results += results_of("2x4-h2", "ppo", [0.1, 0.1], machine="another")
     markdown = page(results, "", "")
     assert "- Seconds of `ppo` are of a core of another.\n" in markdown
     assert "- Seconds of different machines are not comparable.\n" in markdown
 
 
-def test_page_tells_measurements_of_a_deck_apart() -> None:
+def test_interquartile_mean_has_no_interval_where_a_deck_has_one_run() -> None:
+    runs = np.array([0.1, 0.2, 0.3])
+    values = {("2x4-h2", "exploitability"): {"several": runs, "one": runs}}
+    table = interquartile_table(values, {"several": [runs, runs], "one": [runs, runs[:1]]})
+    assert re.search(r"\| `several` \|[^|]+\| 0\.\d+ \[0\.\d+, 0\.\d+\] \|", table)
+    assert re.search(r"\| `one` \|[^|]+\| 0\.\d+ \|", table)
+
+
+def test_page_tells_measurements_of_a_deck_apart(tmp_path: Path) -> None:
+    path = tmp_path / "before.jsonl"
     results = [*results_of("2x4-h2", "a", [0.1]), *results_of("2x4-h2", "b", [0.2])]
     results += results_of("2x5-h3", "a", [0.3])
     assert "measured as" not in page(results, "", "")
@@ -1234,6 +1250,10 @@ def test_page_tells_measurements_of_a_deck_apart() -> None:
     # Neither are they compared with random play whose endings are exact.
     exact = results_of("2x4-h2", "d", [0.1], [0.11])
     assert "`d` − `c`" not in page([*exact, *apart], "", "")
+    # Earlier versions told it in the evaluation alone.
+    before = results_of("2x4-h2", "c", [0.3], [0.31], evaluation=own)
+    path.write_bytes(b"".join(msgspec.json.encode(result) + b"\n" for result in before))
+    assert load_results(path) == apart
     alone = page(apart, "", "")
     assert f"- `c` on `2x4-h2`: measured as {own}.\n" in alone
     assert "random" in page(results_of("2x4-h2", "c", [0.3]), "", "")

@@ -287,8 +287,10 @@ def test_callback_that_fails_at_the_end_does_not_hide_a_signal(tmp_path: Path) -
         def on_end(self, run: TrainingRun) -> None:
             raise KeyError("no such thing")
 
+    run = start(tmp_path / "run", small_settings("ppo"), callbacks=[Failing()])
     with pytest.raises(RunStopped, match=r"stopped after .* decisions; go on with") as stopped:
-        start(tmp_path / "run", small_settings("ppo"), callbacks=[Failing()]).go(quiet())
+        run.go(ConsoleLog(log := io.StringIO()))
+    assert "the callback Failing raised KeyError: 'no such thing'" in log.getvalue()
     assert stopped.value.status == 128 + signal.SIGTERM
 
 

@@ -276,6 +276,14 @@ class Ruling(Base):
         logits = logits + torch.randn_like(logits)
         return logits.masked_fill(torch.arange(logits.shape[1]) > 8, -1e3), observations[:, 0]
 
+class Small(Base):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.orthogonal_(self.policy.weight, 0.01)
+        nn.init.zeros_(self.policy.bias)
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(nn.functional.dropout(observations, 0.3)), observations[:, 0]
+
 class Pasting(Base):
     def forward(self, observations, hidden_cards=None):
         rows = torch.cat([observations, hidden_cards], 1)
@@ -317,6 +325,7 @@ class Good(Base):
         ("Remembering", {}, "answers the same observations otherwise when it is asked again"),
         ("Masking", {}, "answers the same observations otherwise when it is asked again"),
         ("Ruling", {}, "answers the same observations otherwise when it is asked again"),
+        ("Small", {}, "answers the same observations otherwise when it is asked again"),
         ("Pasting", {"critic": "separate"}, "gives no logits without hidden cards: .*TypeError"),
         ("Level", {}, "answers the same observations otherwise when it is asked again"),
         ("Centred", {}, "answers an observation otherwise beside other ones"),
@@ -336,6 +345,29 @@ def test_what_is_wrong_with_a_network_is_said(
     with pytest.raises((ValueError, RunStopped), match=message) as told:
         train({**settings, **changes}, folder=tmp_path / "run", quiet=True, decisions=100)
     assert (tmp_path / "run").exists() == isinstance(told.value, RunStopped)
+
+
+POOLING = """
+from torch import nn
+
+class Pooling(nn.Module):
+    observation = "history"
+
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.policy = nn.Linear(4, n_actions)
+
+    def forward(self, observations, hidden_cards=None):
+        dealt = (observations[..., :1] == 2).float()
+        pooled = (observations * dealt).sum(1) / dealt.sum(1)
+        return self.policy(pooled), pooled[:, 0]
+"""
+
+
+def test_made_up_observation_may_be_one_that_a_network_cannot_answer(tmp_path: Path) -> None:
+    (source := tmp_path / "pooling.py").write_text(POOLING, "utf-8")
+    settings = {**SMALL, "network": f"{source}:Pooling", "decisions": 64}
+    train(settings, folder=tmp_path / "run", quiet=True)
 
 
 FAILING = """

@@ -292,7 +292,8 @@ class BenchmarkJob(Job):
         }
         if self.rules not in (*named_rules(), *solved_rules()):
             origin["game"] = load_rules(self.rules).as_mapping()
-        if opponents := code_of_agents(self._opponents):
+        digests = {name: "".join(code_of_agents([name]).values()) for name in self._opponents}
+        if opponents := {name: digest for name, digest in digests.items() if digest}:
             origin["opponents"] = opponents
         return json.loads(json.dumps(origin))
 
@@ -380,7 +381,8 @@ class BenchmarkJob(Job):
 
     def load_result(self) -> Result:
         path = self.folder / RESULT
-        result = convert(read_json(path.read_bytes(), path, _REMEDY), Result, path, _REMEDY)
+        content = read_json(path.read_bytes(), path, _REMEDY)
+        result = _with_metric_of_endings(convert(content, Result, path, _REMEDY))
         found = _run_name(result.algorithm, result.rules, result.seed)
         if found != self.name:
             raise ValueError(f"{path}: is the result of {found} in place of {self.name}; {_REMEDY}")
@@ -402,7 +404,7 @@ def _difference(found: JsonObject, expected: JsonObject) -> str:
     """The first of the expected fields that is another, as a clause; empty if none is."""
     for name, value in expected.items():
         other = found.get(name)
-        if name == "game" and not (other and value):
+        if name in ("game", "opponents") and not (other and value):
             continue  # an earlier version did not keep it
         if isinstance(value, dict) and isinstance(other, dict):
             both = dict.fromkeys([*value, *other])
@@ -579,10 +581,22 @@ def load_results(path: Path) -> list[Result]:
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if line:
             place = f"{path}, line {number}"
-            results.append(convert(read_json(line, place, remedy), Result, place, remedy))
+            result = convert(read_json(line, place, remedy), Result, place, remedy)
+            results.append(_with_metric_of_endings(result))
     if not results:
         raise ValueError(f"{path} has no results, as where no run came to its end: {remedy}")
     return results
+
+
+def _with_metric_of_endings(result: Result) -> Result:
+    """A result whose metric tells own endings, which an earlier version told in `evaluation`."""
+    if result.evaluation != OF_OWN_ENDINGS or result.metrics != [EXPLOITABILITY]:
+        return result
+    points = [
+        msgspec.structs.replace(point, values={OF_OWN_ENDINGS: point.values[EXPLOITABILITY]})
+        for point in result.points
+    ]
+    return msgspec.structs.replace(result, points=points)
 
 
 def expected_results(benchmark: Benchmark, folder: Path) -> list[Result]:

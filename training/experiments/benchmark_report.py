@@ -95,7 +95,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """SHA-256 of the sources of an outside trainer, network, callbacks and agents; empty for the
     package's own."""
     opponents: dict[str, str] = {}
-    """SHA-256 of the sources and weights of opponents that the package does not have."""
+    """SHA-256 of the source or the weights of each opponent that the package does not have."""
     game: JsonObject = {}
     """Parameters of the rule set where `rules` is a file, which can change; else empty."""
 
@@ -378,13 +378,15 @@ def _cost(runs: Sequence[Result]) -> str:
     if not runs:
         return "–"
     decisions = np.mean([run.decisions for run in runs])
-    # Other work on the machine can make some of the runs much longer.
-    seconds = median(run.points[-1].seconds for run in runs)
+    seconds = [run.points[-1].seconds for run in runs]
     machines = len({run.machine for run in runs})
+    # Other work on the machine can make some of the runs much longer.
+    time = f"{median(seconds):,.1f} s"
+    if machines > 1:
+        time = f"{min(seconds):,.1f}–{max(seconds):,.1f} s on {machines} machines"
     reported = " as reported" if any(run.as_reported for run in runs) else ""
     multiples = [run.multiples for run in runs if run.reference]
     loops = f" ({median(multiples):,.0f} loops)" if multiples else ""
-    time = f"{seconds:,.1f} s" if machines == 1 else f"{machines} machines"
     return f"{decisions:,.0f}{reported}, {time}{loops}, {_seeds(len(runs))}"
 
 
@@ -480,7 +482,8 @@ def _curve(runs: Sequence[Result], metric: str, is_log: bool, *, in_seconds: boo
         mean = mean_of([point.values[metric] for point in seeds])
         if is_log and mean.value < LEAST_SHOWN:
             continue
-        x = median(point.seconds if in_seconds else point.decisions for point in seeds)
+        seconds = median(point.seconds for point in seeds)
+        x = seconds if in_seconds else fmean(point.decisions for point in seeds)
         points.append((x, mean.value))
         # Two seeds have an interval that says nothing.
         margin_of_error = mean.margin_of_error if len(seeds) > 2 else math.inf

@@ -7,7 +7,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from ...agents.checkpoints import CheckpointError, read_card
+from ...agents.checkpoints import CheckpointError, is_checkpoint, read_card
 from ...agents.registry import check_agent_names, named_code
 from ...common.plugins import import_object
 from ...common.provenance import code_sha256
@@ -55,7 +55,7 @@ def foreign_code(settings: Settings, opponents: Iterable[str] = ()) -> dict[str,
 
 
 def code_of_agents(agents: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of the sources, weights and other files that names of agents tell, by their names.
+    """SHA-256 of the sources that names of agents tell, or of weights and files, by their names.
 
     Untrusted code is refused.
     """
@@ -65,7 +65,9 @@ def code_of_agents(agents: Iterable[str]) -> dict[str, str]:
             check_agent_names([agent])  # which refuses what is not trusted, and imports it
             digests[code] = code_sha256(code.partition(":")[0])
             continue
-        for module, target in classes_in(agent):
+        # A path may have colons, too.
+        is_path = is_checkpoint(agent.partition(",")[0])
+        for module, target in [] if is_path else classes_in(agent):
             code = f"{module}:{target}"
             check_trusted(code)
             import_object(code)

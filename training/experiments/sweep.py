@@ -8,6 +8,7 @@ trained again with seeds, and evaluated on deals, that selected none.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -79,6 +80,7 @@ _LOCK, _CLAIMS, _FINAL_LOCK = ".widening.lock", ".claims.lock", ".finalists.lock
 _SWEEP, _PROCESS, _SECONDS = "sweep", "process", "processor_seconds"
 """Attributes of a study and of a trial: what all trials share; host, process and starts; what its
 training took."""
+_FULL_DISK = errno.ENOSPC, errno.EDQUOT
 _ASKED_TO_END = {FIRST_SIGNAL + number for number in END_SIGNALS}
 _SECONDS_BETWEEN_LOOKS = 1
 """At trials of other commands."""
@@ -352,11 +354,14 @@ def _run_trials(
             # Trials that a signal or a full disk ended stay RUNNING: the next command resumes them.
             status = getattr(error, "status", 1)
             goes_on = isinstance(error, (KeyboardInterrupt, OtherRun)) or status in _ASKED_TO_END
-            is_of_disk = isinstance(error, OSError) or isinstance(error.__cause__, OSError)
+            goes_on |= any(
+                isinstance(each, OSError) and each.errno in _FULL_DISK
+                for each in (error, error.__cause__)
+            )
             for trial in trials:
                 if goes_on:
                     _give_back(trial)
-                elif status < FIRST_SIGNAL and not is_of_disk:
+                elif status < FIRST_SIGNAL:
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
 
