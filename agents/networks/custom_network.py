@@ -179,11 +179,16 @@ class CustomNetwork(nn.Module):
         names = {*self.state_dict()}
         self._check_without_hidden_cards()
         generator = torch.Generator().manual_seed(0)
+        shape = _CHECKED_ROWS, self._width
+        observations = torch.randint(2, shape, generator=generator).float()
+        self._check_same_answers(observations, names)
         for param in self.parameters():
             if param.requires_grad and not param.any():
                 param.normal_(generator=generator)
-        shape = _CHECKED_ROWS, self._width
-        observations = torch.randint(2, shape, generator=generator).float()
+        self._check_same_answers(observations, names)
+
+    def _check_same_answers(self, observations: Tensor, names: set[str]) -> None:
+        """Refuse answers that are random or of other rows, and weights beside those of `names`."""
         try:
             logits, again = self(observations)[0], self(observations)[0]
         except Exception:
