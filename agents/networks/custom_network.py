@@ -155,7 +155,7 @@ class CustomNetwork(nn.Module):
         """
         observations = torch.zeros(2, self._width)
         hidden_cards = torch.zeros(2, self._n_hidden_inputs)
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]):
             try:
                 self(observations, hidden_cards)
             except Exception:

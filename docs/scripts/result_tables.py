@@ -640,10 +640,8 @@ def _by_depth(published: Runs, others: Runs) -> dict[tuple[int, str], dict[str, 
 
 def exploitability(runs: Sequence[Result]) -> list[float]:
     """Exploitability of each seed at the end of its budget, with its own endings if it has them."""
-    metrics = [
-        run.evaluation if run.evaluation == OF_OWN_ENDINGS else EXPLOITABILITY for run in runs
-    ]
-    return [run.points[-1].values[metric] for run, metric in zip(runs, metrics, strict=True)]
+    last = [run.points[-1].values for run in runs]
+    return [values[min(values.keys() & {EXPLOITABILITY, OF_OWN_ENDINGS})] for values in last]
 
 
 def decisions_of(runs: Sequence[Result]) -> float:

@@ -82,12 +82,16 @@ def test_locked_folder_is_refused_with_its_process(tmp_path: Path) -> None:
     lock_new_folder(tmp_path / "run").release()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_full_disk_at_the_lock_is_told_with_its_path(tmp_path: Path) -> None:
-    (tmp_path / OWNER).symlink_to("/dev/full")
-    with pytest.raises(CannotWrite, match=r"lock\.json cannot be written \(No space left"):
-        FolderLock(tmp_path)
-    (tmp_path / OWNER).unlink(missing_ok=True)
+def test_full_disk_at_the_lock_is_told_with_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **options: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")  # a write names no path
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        with pytest.raises(CannotWrite, match=r"lock\.json cannot be written \(No space left"):
+            FolderLock(tmp_path)
     FolderLock(tmp_path).release()
 
 

@@ -229,6 +229,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             count_info_sets(load_rules(rules))
             return {"trainer": trainer, "threads": 1}
         for name in ("decisions", *fixed):
+            # The settings that a sweep finds have a note.
             if name in self.settings | own and name != "about":
                 remedy = (
                     "leave it out of the settings"
