@@ -60,6 +60,11 @@ class CannotWrite(OSError):
         return f"{self.filename} cannot be written ({self.strerror}): {needed}"
 
 
+def is_full_disk(error: BaseException | None) -> bool:
+    """Whether there was no room on the disk, or within the user's quota."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 def remedy_for(error: OSError) -> str | None:
     return _REMEDIES.get(error.errno or 0)
 

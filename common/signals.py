@@ -23,6 +23,8 @@ FIRST_SIGNAL = 128
 """Exit statuses from here on are those of signals, by their numbers."""
 UNSTABLE = 3
 """Exit status of a run whose losses or weights became infinite or NaN."""
+FULL_DISK = 4
+"""Exit status of a run that found no room on the disk."""
 
 
 class RunStopped(Exception):

@@ -20,11 +20,11 @@ import msgspec
 from ..agents.calls import AgentFault
 from ..agents.checkpoints import CheckpointError, find_checkpoint
 from ..agents.checkpoints.schema import NetworkCard
-from ..common.files import CannotWrite, write_file
+from ..common.files import CannotWrite, is_full_disk, write_file
 from ..common.jit.side_by_side import compiled_in_background
 from ..common.plugins import error_location, error_text, foreign_traceback, is_own_error
 from ..common.settings import SettingsError, format_overrides
-from ..common.signals import UNSTABLE, RunStopped, SignalGuard
+from ..common.signals import FULL_DISK, UNSTABLE, RunStopped, SignalGuard
 from ..common.suggestions import suggest
 from ..common.trust import trust
 from ..common.typing import Arrays
@@ -140,7 +140,8 @@ class Run(TrainingRun):
                 self.report(foreign_traceback(error))
             reason = f"{error_text(error)} ({error_location(error)})"
         hint = recovery_hint(self.folder, self.settings, self._saved)
-        return RunStopped(f"{reason}; {hint}", UNSTABLE if diverged else 1)
+        status = UNSTABLE if diverged else FULL_DISK if is_full_disk(error) else 1
+        return RunStopped(f"{reason}; {hint}", status)
 
     def _train(self) -> Path:
         try:

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import itertools
 import json
+import os
 import re
 import shutil
 import signal
@@ -721,6 +722,25 @@ def test_signal_ends_the_training_under_way_and_none_begins(
     assert [path.name for path in run.parent.iterdir()] == ["seed-1"]
 
 
+def test_second_command_for_the_same_folder_is_refused(
+    begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = tmp_path / "found"
+    shutil.copytree(begun / "found", found)
+    words = ["benchmark", str(begun / "tiny.yaml"), "--folder", str(found)]
+    result = found / "2x4-h2" / "slow" / "seed-1" / "result.json"
+    result.unlink()
+    monkeypatch.setattr(benchmarking, "run_jobs", None)
+    lock = FolderLock(found, "filled")
+    assert main(words) == 2
+    assert f"{found} is being filled by process {os.getpid()} on " in capsys.readouterr().err
+    lock.release()
+    monkeypatch.setattr(benchmarking, "run_jobs", run_in_this_process)
+    assert main(words) == 0
+    assert result.exists()
+    assert not (found / "lock.json").exists()
+
+
 def result_with(*points: Point, **fields: Any) -> Result:
     return Result(
         **{
@@ -1298,6 +1318,15 @@ def test_benchmarks_of_the_example_networks_have_jobs(
 def write_results(path: Path, results: list[Result]) -> str:
     path.write_bytes(b"\n".join(map(msgspec.json.encode, results)))
     return str(path)
+
+
+def test_trainer_that_the_name_tells_may_be_written_too(tmp_path: Path) -> None:
+    results = results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03])
+    first = write_results(tmp_path / "a.jsonl", results[:1])
+    for trainer, status in (("ppo", 0), ("mmd", 2)):
+        other = msgspec.structs.replace(results[1], settings={"trainer": trainer})
+        second = write_results(tmp_path / "b.jsonl", [other])
+        assert main(["benchmark", first, second, "--folder", str(tmp_path)]) == status
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import os
 import pickle
 import re
 import shutil
+import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ from german_whist.agents.checkpoints import (
 from german_whist.cli import main
 from german_whist.common.executors import MAX_DEATHS
 from german_whist.common.settings import SettingsError
-from german_whist.common.signals import RunStopped
+from german_whist.common.signals import FIRST_SIGNAL, FULL_DISK, RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.evaluation.statistics import Estimate
@@ -923,6 +924,60 @@ def test_trial_goes_on_after_a_full_disk(
     assert trial.state.name == "RUNNING"
     (trial,) = run_sweep(sweep, folder, log=lambda _: None).study.trials
     assert trial.state.name == "COMPLETE"
+
+
+@pytest.mark.parametrize("saved", [0, 6])
+def test_trials_of_workers_go_on_after_a_full_disk(
+    saved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, folder = load_sweep(written(tmp_path, **TABLES, trials=2)), tmp_path / "sweep"
+    full, hook = tmp_path / "full", tmp_path / "hook"
+    hook.mkdir()
+    # In the processes of the workers alone.
+    (hook / "sitecustomize.py").write_text(
+        f"""
+import errno, os, sys
+
+sys.modules["tensorboard"] = None
+fsync, left = os.fsync, {saved}
+
+def fsync_on_small_disk(descriptor):
+    global left
+    left -= 1
+    if left < 0 and os.path.exists({str(full)!r}):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    fsync(descriptor)
+
+os.fsync = fsync_on_small_disk
+""",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("PYTHONPATH", str(hook))
+    full.touch()
+    lines = list[str]()
+    with pytest.raises(RunStopped) as caught:
+        run_sweep(sweep, folder, log=lines.append, workers=2)
+    assert caught.value.status == FULL_DISK
+    assert any("No space left on device" in line for line in lines)
+    assert [trial.state.name for trial in study_of(folder).trials] == ["RUNNING"] * 2
+    full.unlink()
+    trials = run_sweep(sweep, folder, log=lambda _: None, workers=2).study.trials
+    assert [trial.state.name for trial in trials] == ["COMPLETE"] * 2
+    assert [trial.user_attrs["process"][2] for trial in trials] == [1, 1]
+
+
+@pytest.mark.parametrize("code", [FULL_DISK, FIRST_SIGNAL + signal.SIGTERM])
+def test_trial_that_fails_beside_one_that_goes_on_is_given_up(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, folder = load_sweep(written(tmp_path, **TABLES, trials=2)), tmp_path / "sweep"
+    monkeypatch.setattr(
+        sweeping, "run_jobs", lambda jobs, *_, **__: zip(jobs, (1, code), strict=True)
+    )
+    with pytest.raises(RunStopped) as caught:
+        run_sweep(sweep, folder, log=lambda _: None, workers=2)
+    assert caught.value.status == code
+    assert [trial.state.name for trial in study_of(folder).trials] == ["FAIL", "RUNNING"]
 
 
 @pytest.mark.parametrize("seconds", [-1.0, 2.0])

@@ -59,7 +59,7 @@ from ..algorithms.registry import settings_kind
 from ..api import train_or_resume
 from ..callbacks.base import Callback, TrainingRun
 from ..callbacks.evaluation import evaluation_seed
-from ..folder import SETTINGS, STATE
+from ..folder import SETTINGS, STATE, FolderLock
 from ..given import INFORMATION_SETS, NONE, Given, on_or_off
 from ..presets import settings_from
 from .benchmark_report import EXPLOITABILITY, OF_OWN_ENDINGS, Point, Result, is_solvable
@@ -542,9 +542,20 @@ def published_results() -> list[Result]:
 def run_benchmark(
     benchmark: Benchmark, folder: Path, workers: int = 1, log: Log = print
 ) -> list[Result]:
-    """Train and evaluate what is missing in the folder, with so many processes."""
+    """Train and evaluate what is missing in the folder, with so many processes.
+
+    A second command is refused meanwhile: its runs would find their folders in use.
+    """
     expected_results(benchmark, folder)
-    keep_settings(folder / BENCHMARK, benchmark, _OTHER_FOLDER)
+    lock = FolderLock(folder, "filled")
+    try:
+        keep_settings(folder / BENCHMARK, benchmark, _OTHER_FOLDER)
+        return _run_missing(benchmark, folder, workers, log)
+    finally:
+        lock.release()
+
+
+def _run_missing(benchmark: Benchmark, folder: Path, workers: int, log: Log) -> list[Result]:
     jobs = benchmark.jobs(folder)
     missing = [job for job in jobs if not (job.folder / RESULT).exists()]
     codes: dict[str, int] = {}
@@ -680,7 +691,9 @@ def _key(result: Result) -> tuple[str, str, int]:
 def _origin_of(result: Result) -> JsonObject:
     """What all seeds of an algorithm on a rule set have in common."""
     names = ("budget", "settings", "evaluation", "code", "game")
-    return {name: getattr(result, name) for name in names}
+    origin = {name: getattr(result, name) for name in names}
+    # The name of an algorithm tells its trainer, unless the settings do.
+    return {**origin, "settings": {"trainer": result.algorithm, **result.settings}}
 
 
 # -- runs and their measurements

@@ -19,9 +19,9 @@ import msgspec
 from ...common.console import show_traceback
 from ...common.executors import LOCAL, Executor, WorkersLost
 from ...common.executors.cluster import RAY, write_files
-from ...common.files import write_file
+from ...common.files import is_full_disk, write_file
 from ...common.settings import format_overrides
-from ...common.signals import RunStopped
+from ...common.signals import FULL_DISK, RunStopped
 from ...common.threads import usable_threads
 from ...common.typing import JsonObject
 from ...evaluation.packing import PackedFiles, files_below, pack, pack_network
@@ -140,7 +140,7 @@ def _exit_status(work: Callable[[Job], None], job: Job) -> int:
     except Exception as error:
         show_traceback(is_fault=not isinstance(error, (ValueError, OSError, MemoryError)))
         print(f"{type(error).__name__}: {error}")
-        return 2
+        return FULL_DISK if is_full_disk(error) else 2
     return 0
 
 

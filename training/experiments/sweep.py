@@ -8,7 +8,6 @@ trained again with seeds, and evaluated on deals, that selected none.
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
@@ -28,11 +27,18 @@ from msgspec import Struct, to_builtins
 
 from ...agents.checkpoints import find_checkpoint
 from ...common.executors import LOCAL, MAX_DEATHS, check_backend
-from ...common.files import file_lock, read_yaml_mapping, write_file
+from ...common.files import file_lock, is_full_disk, read_yaml_mapping, write_file
 from ...common.processor_time import processor_seconds
 from ...common.serialization import JsonStruct, csv_text
 from ...common.settings import SettingsError, check_unchanged, format_overrides, format_value
-from ...common.signals import END_SIGNALS, FIRST_SIGNAL, UNSTABLE, RunStopped, is_alive
+from ...common.signals import (
+    END_SIGNALS,
+    FIRST_SIGNAL,
+    FULL_DISK,
+    UNSTABLE,
+    RunStopped,
+    is_alive,
+)
 from ...common.typing import JsonObject
 from ...evaluation.statistics import Estimate, mean_of
 from ..algorithms.registry import make_trainer
@@ -80,8 +86,8 @@ _LOCK, _CLAIMS, _FINAL_LOCK = ".widening.lock", ".claims.lock", ".finalists.lock
 _SWEEP, _PROCESS, _SECONDS = "sweep", "process", "processor_seconds"
 """Attributes of a study and of a trial: what all trials share; host, process and starts; what its
 training took."""
-_FULL_DISK = errno.ENOSPC, errno.EDQUOT
-_ASKED_TO_END = {FIRST_SIGNAL + number for number in END_SIGNALS}
+_NO_FAULT_OF_THE_TRIAL = {FULL_DISK, *(FIRST_SIGNAL + number for number in END_SIGNALS)}
+"""Exit statuses after which it is resumed."""
 _SECONDS_BETWEEN_LOOKS = 1
 """At trials of other commands."""
 _SECONDS_TO_BEGIN = 60
@@ -306,6 +312,7 @@ def _run_trials(
         count = min(workers, left)
         trials: list[Trial] = []
         jobs: list[Job] = []
+        codes: dict[str, int] = {}
         try:
             # Another command must not find the same trial.
             with file_lock(folder / _CLAIMS):
@@ -340,7 +347,8 @@ def _run_trials(
                     shutil.rmtree(job.folder, ignore_errors=True)
                 jobs.append(job)
                 log(f"{job.name} begins: {job.folder}")
-            codes = {job.name: code for job, code in run(jobs)}
+            for job, code in run(jobs):
+                codes[job.name] = code
             for trial, job in zip(trials, jobs, strict=True):
                 if (code := codes[job.name]) in (0, UNSTABLE):
                     result = _record_end(sweep, trial, job, diverged=bool(code))
@@ -352,14 +360,10 @@ def _run_trials(
                 raise RunStopped("not all trials came to their ends", max(failures))
         except (Exception, KeyboardInterrupt) as error:
             # Trials that a signal or a full disk ended stay RUNNING: the next command resumes them.
-            status = getattr(error, "status", 1)
-            goes_on = isinstance(error, (KeyboardInterrupt, OtherRun)) or status in _ASKED_TO_END
-            goes_on |= any(
-                isinstance(each, OSError) and each.errno in _FULL_DISK
-                for each in (error, error.__cause__)
-            )
+            goes_on = isinstance(error, (KeyboardInterrupt, OtherRun)) or is_full_disk(error)
             for trial in trials:
-                if goes_on:
+                status = codes.get(f"trial {trial.number}", getattr(error, "status", 1))
+                if goes_on or status in _NO_FAULT_OF_THE_TRIAL:
                     _give_back(trial)
                 elif status < FIRST_SIGNAL:
                     study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
