@@ -61,8 +61,12 @@ class CannotWrite(OSError):
 
 
 def is_full_disk(error: BaseException | None) -> bool:
-    """Whether there was no room on the disk, or within the user's quota."""
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    """Whether an error, or its cause, says that a disk or the user's quota was full."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__
+    return False
 
 
 def remedy_for(error: OSError) -> str | None:

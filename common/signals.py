@@ -24,7 +24,7 @@ FIRST_SIGNAL = 128
 UNSTABLE = 3
 """Exit status of a run whose losses or weights became infinite or NaN."""
 FULL_DISK = 4
-"""Exit status of a run that found no room on the disk."""
+"""Exit status of a command that found no room on the disk."""
 
 
 class RunStopped(Exception):

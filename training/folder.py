@@ -34,7 +34,7 @@ LOCK, OWNER = "lock", "lock.json"
 
 
 class FolderLock:
-    """The lock of a run or a data set, held until `release`.
+    """The lock of a run, a data set or a benchmark, held until `release`.
 
     What a killed writer left of its files is deleted.
     """

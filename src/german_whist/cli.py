@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from . import __version__
 from .common.console import DEBUG, lasting_streams, show_traceback
 from .common.markup import printable
-from .common.signals import END_SIGNALS, SignalGuard
+from .common.signals import END_SIGNALS, FULL_DISK, SignalGuard
 from .common.suggestions import suggest
 from .common.trust import restricted_to
 
@@ -288,7 +288,15 @@ def _run(words: list[str], signals: SignalGuard) -> int:
             print(printable(f"stopped ({error})"), file=sys.stderr)
             return 128 + signals.received
         print(printable(f"{title}: {_sentence(error)}"), file=sys.stderr)
-        return _USAGE_ERROR if isinstance(error, (ValueError, OSError)) else _FAILURE
+        return _status_of(error)
+
+
+def _status_of(error: Exception) -> int:
+    if not isinstance(error, (ValueError, OSError)):
+        return _FAILURE
+    from .common.files import is_full_disk  # not needed by --help
+
+    return FULL_DISK if is_full_disk(error) else _USAGE_ERROR
 
 
 def _sentence(error: Exception) -> str:

@@ -1320,13 +1320,16 @@ def write_results(path: Path, results: list[Result]) -> str:
     return str(path)
 
 
-def test_trainer_that_the_name_tells_may_be_written_too(tmp_path: Path) -> None:
+def test_trainer_that_the_name_tells_may_be_written_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     results = results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03])
     first = write_results(tmp_path / "a.jsonl", results[:1])
     for trainer, status in (("ppo", 0), ("mmd", 2)):
         other = msgspec.structs.replace(results[1], settings={"trainer": trainer})
         second = write_results(tmp_path / "b.jsonl", [other])
         assert main(["benchmark", first, second, "--folder", str(tmp_path)]) == status
+    assert "settings: trainer is ppo, and here it is mmd" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

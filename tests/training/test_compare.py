@@ -181,6 +181,21 @@ def test_seed_that_ended_early_ends_table_and_difference(tmp_path: Path) -> None
     assert re.search(r"random +-20\.0 ± ", text)
 
 
+def test_opponent_met_only_after_different_budgets_is_not_compared(tmp_path: Path) -> None:
+    for seed, count in ((1, 1), (2, 3), (3, 3)):
+        run = a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}", rates=(0.4, 0.5, 0.6)[:count])
+        with open(run / "evaluations.csv", "a", encoding="utf-8") as file:
+            file.write(f"{count}000,threshold,0.55,0.02,0.1,400\n")
+    compared = compare([tmp_path / "many"])
+    (training,) = compared.trainings
+    assert training.finals == {"random": [0.4] * 3, "threshold": []}
+    assert [*training.last] == ["random"]
+    assert training.last["random"].decisions == 1000
+    assert training.rates["threshold"] == []
+    assert "threshold" not in compared.text()
+    assert "1,000 (3 of 3 seeds" in compared.page()
+
+
 def test_seeds_with_different_settings_are_no_training(tmp_path: Path) -> None:
     for seed, words in {
         1: ("ent_coef=0.1",),

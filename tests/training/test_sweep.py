@@ -960,6 +960,8 @@ os.fsync = fsync_on_small_disk
     assert caught.value.status == FULL_DISK
     assert any("No space left on device" in line for line in lines)
     assert [trial.state.name for trial in study_of(folder).trials] == ["RUNNING"] * 2
+    states = [(folder / "trials" / str(number) / "state.safetensors") for number in (0, 1)]
+    assert [path.exists() for path in states] == [saved > 0] * 2
     full.unlink()
     trials = run_sweep(sweep, folder, log=lambda _: None, workers=2).study.trials
     assert [trial.state.name for trial in trials] == ["COMPLETE"] * 2
@@ -977,7 +979,28 @@ def test_trial_that_fails_beside_one_that_goes_on_is_given_up(
     with pytest.raises(RunStopped) as caught:
         run_sweep(sweep, folder, log=lambda _: None, workers=2)
     assert caught.value.status == code
+    assert ("make room" in str(caught.value)) == (code == FULL_DISK)
+    failed, resumed = study_of(folder).trials
+    assert (failed.state.name, resumed.state.name) == ("FAIL", "RUNNING")
+    assert resumed.user_attrs["process"][2] == 0
+
+
+def test_trial_that_ended_is_kept_where_the_one_before_cannot_be_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, folder = load_sweep(written(tmp_path, **TABLES, trials=2)), tmp_path / "sweep"
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            sweeping, "run_jobs", lambda jobs, *_, **__: zip(jobs, (0, 0), strict=True)
+        )
+        patched.setattr(sweeping, "load_state", refuse)
+        with pytest.raises(ValueError, match="no state"):
+            run_sweep(sweep, folder, log=lambda _: None, workers=2)
     assert [trial.state.name for trial in study_of(folder).trials] == ["FAIL", "RUNNING"]
+
+
+def refuse(*_: object) -> None:
+    raise ValueError("no state")
 
 
 @pytest.mark.parametrize("seconds", [-1.0, 2.0])

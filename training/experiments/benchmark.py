@@ -45,7 +45,7 @@ from ...common.settings import (
     format_value,
     keep_settings,
 )
-from ...common.signals import FIRST_SIGNAL, RunStopped
+from ...common.signals import FIRST_SIGNAL, FULL_DISK, RunStopped
 from ...common.suggestions import suggest, type_phrase
 from ...common.typing import JsonObject
 from ...engine.rules import Rules, load_rules, named_rules, solved_rules
@@ -567,8 +567,9 @@ def _run_missing(benchmark: Benchmark, folder: Path, workers: int, log: Log) -> 
     if failed:
         done = len(jobs) - len(failed)
         see = f", or see what there is by `german-whist benchmark {folder / RESULTS}`" * bool(done)
+        room = "make room on the disk, and " * (FULL_DISK in codes.values())
         raise RunStopped(
-            f"{'; '.join(failed)} did not come to an end; go on with the same command{see}",
+            f"{'; '.join(failed)} did not come to an end; {room}go on with the same command{see}",
             max(codes.values()),
         )
     results = [job.load_result() for job in jobs]
@@ -810,7 +811,8 @@ def _values(job: BenchmarkJob, checkpoint: Path) -> dict[str, float]:
         seed=evaluation_seed(job.seed),
     )
     if not result.complete:
-        raise RunStopped("the evaluation was interrupted")
+        status = FIRST_SIGNAL + result.signal if result.signal else 1
+        raise RunStopped("the evaluation was interrupted", status)
     wins = [pairing.win_rate.value for pairing in result.pairings]
     return dict(zip(job.metrics, wins, strict=True))
 

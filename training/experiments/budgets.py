@@ -36,14 +36,22 @@ def aligned(curves: Sequence[Sequence[P]]) -> list[list[P]]:
     """The points of the seeds' curves side by side, as far as all of them go.
 
     Each point of the curve with the fewest is beside the points of the others that are nearest in
-    decisions. A curve without points is left out.
+    decisions. Points of other budgets are not, as the last ones of runs that ended early and late.
+    A curve without points is left out.
     """
     curves = [curve for curve in curves if curve]
     end = min((curve[-1].decisions for curve in curves), default=0.0)
     common = [curve[: 1 + curve.index(_nearest(curve, end))] for curve in curves]
-    return [
+    rows = [
         [_nearest(curve, target.decisions) for curve in common]
         for target in min(common, key=len, default=[])
+    ]
+    return [
+        row
+        for row in rows
+        if not ended_early(
+            min(point.decisions for point in row), max(point.decisions for point in row)
+        )
     ]
 
 

@@ -343,7 +343,7 @@ def _load_training(text: str) -> ComparedTraining:
             if rates
         },
         finals={
-            name: [point.value for point in aligned(curves)[-1]]
+            name: [point.value for points in aligned(curves)[-1:] for point in points]
             for name, curves in curves_of.items()
         },
         rates={name: mean_curve(curves) for name, curves in curves_of.items()},

@@ -87,6 +87,8 @@ def run_jobs(
 
     On a signal all of them save first. `workers` is by default as many as there are cores or jobs.
     """
+    if not jobs:
+        return
     # Unless the settings say otherwise, the runs share the cores of this machine.
     side_by_side = min(len(jobs), workers or len(jobs)) or 1
     default = max(1, usable_threads() // side_by_side) if on == LOCAL else 1
@@ -124,10 +126,13 @@ def _local_worker(work: Callable[[Job], None]) -> Callable[[Job], tuple[int, Pac
 
 
 def _remote_worker(work: Callable[[Job], None]) -> Callable[[Job], tuple[int, PackedFiles]]:
+    def work_there(job: Job) -> None:
+        write_files(job.files, Path())
+        work(job)
+
     def run(job: Job) -> tuple[int, PackedFiles]:
         shutil.rmtree(_REMOTE_RUN, ignore_errors=True)
-        write_files(job.files, Path())
-        return _exit_status(work, job), files_below(_REMOTE_RUN)
+        return _exit_status(work_there, job), files_below(_REMOTE_RUN)
 
     return run
 

@@ -14,7 +14,8 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from operator import attrgetter
@@ -350,24 +351,34 @@ def _run_trials(
             for job, code in run(jobs):
                 codes[job.name] = code
             for trial, job in zip(trials, jobs, strict=True):
-                if (code := codes[job.name]) in (0, UNSTABLE):
+                if codes[job.name] in (0, UNSTABLE):
+                    code = codes.pop(job.name)
                     result = _record_end(sweep, trial, job, diverged=bool(code))
                     # It is for resuming, and with a replay buffer may have half a gigabyte.
                     (job.folder / STATE).unlink(missing_ok=True)
                     sampled = " ".join(format_overrides(trial_settings(trial)))
                     log(f"{job.name}, {result}: {sampled}")
-            if failures := [code for code in codes.values() if code not in (0, UNSTABLE)]:
-                raise RunStopped("not all trials came to their ends", max(failures))
+            if codes:
+                raise RunStopped(_text_of_failures("trials", codes), max(codes.values()))
         except (Exception, KeyboardInterrupt) as error:
             # Trials that a signal or a full disk ended stay RUNNING: the next command resumes them.
             goes_on = isinstance(error, (KeyboardInterrupt, OtherRun)) or is_full_disk(error)
+            otherwise = 0 if goes_on else getattr(error, "status", 1)
             for trial in trials:
-                status = codes.get(f"trial {trial.number}", getattr(error, "status", 1))
-                if goes_on or status in _NO_FAULT_OF_THE_TRIAL:
-                    _give_back(trial)
-                elif status < FIRST_SIGNAL:
-                    study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
+                # Each by its own end, whatever became of those beside it.
+                status = codes.get(f"trial {trial.number}", otherwise)
+                with suppress(Exception):  # the first error is the one to tell
+                    if status in (0, UNSTABLE, *_NO_FAULT_OF_THE_TRIAL):
+                        _give_back(trial)
+                    elif status < FIRST_SIGNAL:
+                        study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
             raise
+
+
+def _text_of_failures(what: str, codes: Mapping[str, int]) -> str:
+    remedy = ": make room on the disk, and give the same command again"
+    is_full = FULL_DISK in codes.values()
+    return f"not all {what} came to their ends{remedy if is_full else ''}"
 
 
 def _delete_states(study: Study, folder: Path) -> None:
@@ -839,15 +850,15 @@ def _train_finalists(
             jobs[name] = Job(name=name, folder=run_folder, settings=settings.as_mapping())
             numbers[name] = trial.number
     diverged: set[int] = set()
-    failures: list[int] = []
+    failures: dict[str, int] = {}
     for job, code in run([*jobs.values()]):
         log(f"{job.name}: trained" if not code else f"{job.name}: ended with status {code}")
         if code == UNSTABLE:
             diverged.add(numbers[job.name])
         elif code:
-            failures.append(code)
+            failures[job.name] = code
     if failures:
-        raise RunStopped("not all finalists came to their ends", max(failures))
+        raise RunStopped(_text_of_failures("finalists", failures), max(failures.values()))
     folders: dict[int, list[Path]] = {}
     for name, job in jobs.items():
         if numbers[name] not in diverged:
