@@ -30,7 +30,7 @@ class ArenaConfig:
     """Checked options of a tournament."""
 
     play: PlayConfig
-    """What its chunks have in common, which workers get."""
+    """Options that every worker gets."""
     stopping_rule: StoppingRule
     workers: int
     on: str

@@ -385,7 +385,7 @@ def _with_infinite_bounds(data: JsonObject) -> JsonObject:
 
 
 class EveryHandForfeited(AgentFault):
-    """Of an agent's hands none was played to its end, so that its win rate measures nothing.
+    """Raised if an agent forfeits every hand by an error, so that nothing is measured.
 
     The cause is the first error that the agent raised; of an agent in a worker process, an
     exception with the text of its traceback.

@@ -248,7 +248,7 @@ class Arena:
         return rated
 
     def status(self) -> str:
-        """A pairing in play with its result and hands so far; beside others, those of all too."""
+        """The pairing that is being played, with its result so far, and the hands of all."""
         unit = "matches" if self.config.play.match else "hands"
         started = self._started()
         in_play = [played for played in started if not played.done] or started

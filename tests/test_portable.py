@@ -76,7 +76,7 @@ def test_a_training_is_measured_beside_it_and_goes_on(tmp_path) -> None:
 def test_a_benchmark_trains_seeds_side_by_side(tmp_path) -> None:
     text = "{rules: [2x4-h2], seeds: 3, decisions: 200, eval_points: 1, algorithms: {mccfr: {}}}"
     (tmp_path / "seeds.yaml").write_text(text, encoding="utf-8")
-    told = command(tmp_path, "benchmark", "seeds.yaml", "--folder", "here", "--jobs", "2")
+    told = command(tmp_path, "benchmark", "seeds.yaml", "--folder", "here", "--workers", "2")
     assert "3 of 3" in told
     assert (tmp_path / "here" / "benchmark.md").exists()
 

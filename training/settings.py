@@ -272,7 +272,7 @@ class Settings(CheckedSettings, frozen=True, kw_only=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on settings that have another effect than they say, for the start of a run."""
+        """Notes on settings that have no effect here, or another than usual, for a run's start."""
         return ()
 
     def warm_up(self) -> None:

@@ -183,7 +183,9 @@ def test_seed_that_ended_early_ends_table_and_difference(tmp_path: Path) -> None
 
 def test_opponent_met_only_after_different_budgets_is_not_compared(tmp_path: Path) -> None:
     for seed, count in ((1, 1), (2, 3), (3, 3)):
-        run = a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}", rates=(0.4, 0.5, 0.6)[:count])
+        run = a_run(
+            tmp_path / "many" / f"seed-{seed}", f"seed={seed}", rates=(0.4, 0.5, 0.6)[:count]
+        )
         with open(run / "evaluations.csv", "a", encoding="utf-8") as file:
             file.write(f"{count}000,threshold,0.55,0.02,0.1,400\n")
     compared = compare([tmp_path / "many"])

@@ -108,7 +108,7 @@ def test_onnx_metadata_names_rules_and_warns_of_endings(
         for name, about in metadata.items():
             assert about in printed, name
         warns = horizon == "foreplay"
-        assert ("warning" in metadata) == ("has never seen an ending" in printed) == warns
+        assert ("warning" in metadata) == ("has never seen an endgame" in printed) == warns
 
 
 def test_export_page_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

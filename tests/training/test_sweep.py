@@ -990,9 +990,7 @@ def test_trial_that_ended_is_kept_where_the_one_before_cannot_be_recorded(
 ) -> None:
     sweep, folder = load_sweep(written(tmp_path, **TABLES, trials=2)), tmp_path / "sweep"
     with monkeypatch.context() as patched:
-        patched.setattr(
-            sweeping, "run_jobs", lambda jobs, *_, **__: zip(jobs, (0, 0), strict=True)
-        )
+        patched.setattr(sweeping, "run_jobs", lambda jobs, *_, **__: zip(jobs, (0, 0), strict=True))
         patched.setattr(sweeping, "load_state", refuse)
         with pytest.raises(ValueError, match="no state"):
             run_sweep(sweep, folder, log=lambda _: None, workers=2)

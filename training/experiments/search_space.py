@@ -87,7 +87,10 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
     ] = ("threshold",)
     trials: Annotated[
         PositiveInt,
-        doc("Total number of trials. Trials of other machines and of earlier sessions count."),
+        doc(
+            "Number of trials before the space is widened. Trials of other machines and of earlier "
+            "sessions count."
+        ),
     ] = 20
     trial_seconds: Annotated[
         NonNegative,

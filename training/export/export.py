@@ -78,9 +78,10 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
             metadata[f"{kind} {name}"] = about.format(actions=card.actions, size=size)
     if card.horizon == "foreplay":
         metadata["warning"] = (
-            "the network was trained on the foreplay and has never seen an ending: the graph plays "
-            "endings badly. Use it where episodes end with the foreplay (horizon='foreplay'), or "
-            "leave endings to the exact solver, as the checkpoint does as an agent"
+            "the network was trained on the foreplay and has never seen an endgame: the graph "
+            "plays endgames badly. Use it where episodes end with the foreplay "
+            "(horizon='foreplay'), or leave endgames to the exact solver, as the checkpoint does as "
+            "an agent"
         )
     return metadata
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .worker_options import add_trust_option
+from .worker_options import add_trust_option, worker_count
 
 if TYPE_CHECKING:
     from ..training.experiments.benchmark_report import Result
@@ -44,11 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder to write the first benchmark to (default: runs/benchmark-BENCHMARK[-Class])",
     )
     parser.add_argument(
-        "--jobs",
-        type="positive",
-        metavar="N",
+        "--workers",
+        type=int,
+        metavar="W",
         default=1,
-        help="number of runs that train side by side (default: 1)",
+        help="number of runs that train side by side (default: 1; 0: one per core)",
     )
     add_trust_option(parser)
 
@@ -91,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     from ..training.experiments.benchmark_statistics import FIGURE, draw_intervals
 
+    workers = worker_count(arguments)
     classes = [name for name in arguments.benchmarks if _is_class(name)]
     names = [name for name in arguments.benchmarks if name not in classes]
     if classes and all(Path(name).suffix == ".jsonl" for name in names):
@@ -137,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             for name, source, folder in zip(names, sources, folders, strict=True):
                 is_benchmark = isinstance(source, Benchmark)
-                results = run_benchmark(source, folder, arguments.jobs) if is_benchmark else source
+                results = run_benchmark(source, folder, workers) if is_benchmark else source
                 shown.append((str(folder) if is_benchmark else name, results))
         except RunStopped as stopped:
             print(printable(str(stopped)))

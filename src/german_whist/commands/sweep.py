@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trials",
         type="positive",
         metavar="N",
-        help="total number of trials, those of earlier sessions included (default: as in the file)",
+        help="number of trials before the space is widened, those of earlier sessions included "
+        "(default: as in the file)",
     )
     parser.add_argument(
         "--storage",
