@@ -80,8 +80,8 @@ def metadata_of(checkpoint: Checkpoint) -> dict[str, str]:
         metadata["warning"] = (
             "the network was trained on the foreplay and has never seen an endgame: the graph "
             "plays endgames badly. Use it where episodes end with the foreplay "
-            "(horizon='foreplay'), or leave endgames to the exact solver, as the checkpoint does as "
-            "an agent"
+            "(horizon='foreplay'), or leave endgames to the exact solver, as the checkpoint does "
+            "as an agent"
         )
     return metadata
 
