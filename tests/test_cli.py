@@ -114,7 +114,7 @@ def test_child_processes_inherit_traceback_option(monkeypatch) -> None:
         (KeyError("x"), "KeyError: 'x'; this is a fault of the program, or of your own code", 1),
         (MemoryError(), "the memory of this machine is not enough", 1),
         (FileNotFoundError(2, "No such file", "a.txt"), "agents: a.txt: No such file", 2),
-        (OSError(28, "No space left"), "agents: No space left; make room on that disk", 2),
+        (OSError(28, "No space left"), "agents: No space left; make room on that disk", 4),
         (OSError("a sentence"), "agents: a sentence", 2),
         (ValueError("a sentence"), "agents: a sentence", 2),
         (KeyboardInterrupt(), "stopped", 130),
