@@ -62,9 +62,11 @@ class CannotWrite(OSError):
 
 def is_full_disk(error: BaseException | None) -> bool:
     """Whether an error, or its cause, says that a disk or the user's quota was full."""
-    while error is not None:
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
+        seen.append(error)
         error = error.__cause__
     return False
 

@@ -140,7 +140,9 @@ class RayWorker:
         try:
             outcome, lines = self._ray.get(self._running)
         except self._ray.exceptions.RayTaskError as error:
-            raise ValueError(f"a worker of the cluster could not begin: {error.cause}") from None
+            raise ValueError(
+                f"a worker of the cluster could not begin: {error.cause}"
+            ) from error.cause
         except self._ray.exceptions.RayError as error:
             raise WorkerDied(_first_line(error)) from None
         finally:

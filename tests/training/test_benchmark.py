@@ -784,6 +784,15 @@ def results_of(
     ]
 
 
+def test_chart_leaves_out_seeds_without_a_budget_in_common() -> None:
+    results = results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03])
+    other = result_with(
+        Point(700, 1.0, {"exploitability": 0.5}), Point(900, 2.0, {"exploitability": 0.4}), seed=1
+    )
+    others = [other, msgspec.structs.replace(results[0], algorithm="x", seed=2)]
+    assert draw_charts([*results, *others]) == draw_charts(results)
+
+
 def test_page_has_a_row_for_each_algorithm() -> None:
     decks = ["2x4-h2", "2x5-h3"]
     results = [

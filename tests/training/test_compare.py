@@ -198,6 +198,21 @@ def test_opponent_met_only_after_different_budgets_is_not_compared(tmp_path: Pat
     assert "1,000 (3 of 3 seeds" in compared.page()
 
 
+def test_seeds_without_an_evaluation_in_common_are_told(tmp_path: Path) -> None:
+    for seed, shift in ((1, 0.6), (2, 1.0)):
+        run = a_run(tmp_path / "many" / f"seed-{seed}", f"seed={seed}", rates=(0.5,) * seed)
+        path = run / "evaluations.csv"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if seed == 1:
+            lines[1] = f"{1000 * shift:.0f},random,0.5,0.02,0.1,400"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    compared = compare([tmp_path / "many"])
+    told = "no evaluation in common (seed-1 ended after 600, seed-2 ended after 2,000)"
+    assert told in compared.text()
+    assert told in compared.page()
+    assert "against random" not in compared.page()
+
+
 def test_seeds_with_different_settings_are_no_training(tmp_path: Path) -> None:
     for seed, words in {
         1: ("ent_coef=0.1",),

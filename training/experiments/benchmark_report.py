@@ -432,8 +432,8 @@ def _notes(results: Sequence[Result]) -> Iterator[str]:
                 yield f"{name}: {seeds} {', '.join(without)} without {markdown_text(metric)}."
     if has_other_ends:
         yield (
-            "The table has the last value of every seed, whenever it ended; a curve ends with the "
-            "first of its seeds."
+            "The table has the last value of every seed, whenever it ended; a curve has only the "
+            "points that all of its seeds have."
         )
 
 
@@ -462,6 +462,8 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
                 for name, seeds in runs.items()
                 if seeds and max(len(run.points) for run in seeds) > 1
             }
+            # Seeds of different budgets may have no point in common.
+            lines = {name: curve for name, curve in lines.items() if curve.points}
             chart = charts.curves(
                 lines, label, f"{metric}, {rules}", log_x=is_log or bool(ending), log_y=is_log
             )

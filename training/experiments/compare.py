@@ -88,6 +88,9 @@ class ComparedTraining(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def evaluated_after(self) -> str:
         """Decisions of `last`, the number of its seeds, and those that ended before the others."""
+        if self.ends and not self.last:
+            ends = (f"{name} ended after {end:,.0f}" for name, end in self.ends.items())
+            return f"no evaluation in common ({', '.join(ends)})"
         decisions = next((f"{point.decisions:,.0f}" for point in self.last.values()), "–")
         if len(self.folders) == 1:
             return decisions
@@ -184,6 +187,8 @@ class Comparison(Struct, frozen=True, dict=True):
                 training.name: as_curve(training.rates.get(opponent, []), 100)
                 for training in self.trainings
             }
+            if not any(curve.points for curve in curves.values()):
+                continue
             chart = charts.curves(
                 curves, "decisions", "hands won, in %", reference=50.0, possible=(0.0, 100.0)
             )
@@ -234,7 +239,7 @@ class Comparison(Struct, frozen=True, dict=True):
             for opponent in self._opponents()
             if any(opponent in training.last for training in self.trainings)
         ]
-        if rows:
+        if self._opponents():
             ends = [training.evaluated_after for training in self.trainings]
             rows.append(["evaluated after", *ends])
         return header, rows

@@ -118,6 +118,12 @@ def run_jobs(
             except WorkersLost as error:
                 log(f"{jobs[number].name}: is given up, since {error}")
                 code = 1
+            except ValueError as error:
+                # A machine without room costs its own job alone.
+                if not is_full_disk(error):
+                    raise
+                log(f"{jobs[number].name}: {error}")
+                code = FULL_DISK
             yield jobs[number], code
 
 
@@ -126,13 +132,19 @@ def _local_worker(work: Callable[[Job], None]) -> Callable[[Job], tuple[int, Pac
 
 
 def _remote_worker(work: Callable[[Job], None]) -> Callable[[Job], tuple[int, PackedFiles]]:
-    def work_there(job: Job) -> None:
-        write_files(job.files, Path())
-        work(job)
-
     def run(job: Job) -> tuple[int, PackedFiles]:
+        arrived = False
+
+        def work_there(job: Job) -> None:
+            nonlocal arrived
+            write_files(job.files, Path())
+            arrived = True
+            work(job)
+
         shutil.rmtree(_REMOTE_RUN, ignore_errors=True)
-        return _exit_status(work_there, job), files_below(_REMOTE_RUN)
+        code = _exit_status(work_there, job)
+        # A part of what was sent must not replace the whole.
+        return code, files_below(_REMOTE_RUN) if arrived else {}
 
     return run
 
@@ -176,7 +188,8 @@ def _pack(job: J) -> tuple[J, Callable[[PackedFiles], None]]:
     remote = replace(job, folder=_REMOTE_RUN, settings=new, words=words, files=files)
 
     def unpack_run(run_files: PackedFiles) -> None:
-        write_files(run_files, folder)
+        for name, data in run_files.items():
+            write_file(folder / name, data)  # a full disk leaves the file as it was
         # The settings name files as they are called on this machine.
         if SETTINGS in run_files:
             settings = _map_paths(settings_of(folder), lambda name: local_by_remote.get(name, name))

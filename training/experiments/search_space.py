@@ -95,9 +95,8 @@ class Sweep(CheckedSettings, frozen=True, kw_only=True):
     trial_seconds: Annotated[
         NonNegative,
         doc(
-            "Processor time of a trial in seconds. The speed in about the first tenth of this time "
-            "decides how many `decisions` fit in. 0: every trial has the `decisions` "
-            "of the settings."
+            "Processor time of a trial in seconds. Before the trial, a short training measures how "
+            "many `decisions` fit in. 0: every trial has the `decisions` of the settings."
         ),
     ] = 0.0
     widenings: Annotated[

@@ -376,9 +376,8 @@ def _run_trials(
 
 
 def _text_of_failures(what: str, codes: Mapping[str, int]) -> str:
-    remedy = ": make room on the disk, and give the same command again"
-    is_full = FULL_DISK in codes.values()
-    return f"not all {what} came to their ends{remedy if is_full else ''}"
+    remedy = ": make room on the disk" * (FULL_DISK in codes.values())
+    return f"not all {what} came to their ends{remedy}"
 
 
 def _delete_states(study: Study, folder: Path) -> None:
