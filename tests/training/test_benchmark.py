@@ -734,6 +734,15 @@ def test_second_command_for_the_same_folder_is_refused(
     lock = FolderLock(found, "filled")
     assert main(words) == 2
     assert f"{found} is being filled by process {os.getpid()} on " in capsys.readouterr().err
+    # Before another benchmark of the same command begins.
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(found, tmp_path / "runs" / "benchmark-second")
+    second = FolderLock(tmp_path / "runs" / "benchmark-second", "filled")
+    shutil.copy(begun / "tiny.yaml", "second.yaml")
+    assert main(["benchmark", str(begun / "tiny.yaml"), "second.yaml", "--folder", "first"]) == 2
+    assert "benchmark-second is being filled" in capsys.readouterr().err
+    assert not Path("first").exists()
+    second.release()
     lock.release()
     monkeypatch.setattr(benchmarking, "run_jobs", run_in_this_process)
     assert main(words) == 0

@@ -82,6 +82,8 @@ _NETWORK_OPTIONS = "network_options"
 _AGAIN = "and give the same command again"
 _REMEDY = f"delete it {_AGAIN}"
 _OTHER_FOLDER = "name another folder"
+_FILLED = "filled"
+"""What is done in a folder, for the error that refuses a second command."""
 
 
 class Benchmark(CheckedSettings, frozen=True, kw_only=True):
@@ -547,7 +549,7 @@ def run_benchmark(
     A second command is refused meanwhile: its runs would find their folders in use.
     """
     expected_results(benchmark, folder)
-    lock = FolderLock(folder, "filled")
+    lock = FolderLock(folder, _FILLED)
     try:
         keep_settings(folder / BENCHMARK, benchmark, _OTHER_FOLDER)
         return _run_missing(benchmark, folder, workers, log)
@@ -615,8 +617,10 @@ def _with_metric_of_endings(result: Result) -> Result:
 def expected_results(benchmark: Benchmark, folder: Path) -> list[Result]:
     """The results in a benchmark's folder, and one without decisions for each run to come.
 
-    Refuses a folder with something else in it.
+    Refuses a folder with something else in it, or that another command fills.
     """
+    if folder.exists():
+        FolderLock(folder, _FILLED).release()
     check_kept_settings(folder / BENCHMARK, benchmark, _OTHER_FOLDER)
     jobs = benchmark.jobs(folder)
     for job in jobs:
