@@ -36,8 +36,8 @@ def aligned(curves: Sequence[Sequence[P]]) -> list[list[P]]:
     """The points of the seeds' curves side by side, as far as all of them go.
 
     Each point of the curve with the fewest is beside the points of the others that are nearest in
-    decisions. Points of other budgets are not, as the last ones of runs that ended early and late.
-    A curve without points is left out.
+    decisions. Where these differ too much in decisions to be compared, the row is left out, as is a
+    curve without points.
     """
     curves = [curve for curve in curves if curve]
     end = min((curve[-1].decisions for curve in curves), default=0.0)
