@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 from contextlib import suppress
@@ -81,14 +82,25 @@ def state_of(run: str) -> str:
     return digest_of(load_state(Path(run, "state.safetensors"))[0])
 
 
-def is_busy(node: Any) -> bool:
-    """Whether a node runs a task, by the title that Ray gives to its processes."""
+def stop_within_task(node: Any) -> int | None:
+    """The process of a node that runs a task, stopped in the middle of it.
+
+    Without the stop, it may send its result between this look and the death of the node.
+    """
     (raylet,) = node.all_processes["raylet"]
     for pid in children_of(raylet.process.pid):
         with suppress(OSError):
-            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::run_task"):
-                return True
-    return False
+            if has_task(pid):
+                os.kill(pid, signal.SIGSTOP)
+                if has_task(pid):
+                    return pid
+                os.kill(pid, signal.SIGCONT)
+    return None
+
+
+def has_task(pid: int) -> bool:
+    """Whether a process runs a task, by the title that Ray gives to it."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::run_task")
 
 
 def main(folder: Path) -> None:
@@ -113,9 +125,12 @@ def main(folder: Path) -> None:
         # With more chunks to come, while it runs one of them.
         until = time.monotonic() + 5
         while not killed and time.monotonic() < until:
-            if is_busy(second):
+            pid = stop_within_task(second)
+            if pid is not None:
                 killed.append(arena.hands)
                 cluster.remove_node(second, allow_graceful=False)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     there = ladder(players, on="ray", workers=2, progress=kill, **OPTIONS)
     dying = ladder(["random", "my_agent:Deadly"], on="ray", **{**OPTIONS, "hands": 64})
