@@ -47,6 +47,8 @@ FIGURE = "transfer"
 WIN_RATE, LOSS = "win rate", "loss to responder"
 _EVERY_THIRD = 3
 _RESAMPLES = 5_000
+_FEWEST_LEARNERS = 3
+"""Of fewer learners, no correlation is given."""
 
 Line = dict[str, Any]
 
@@ -245,15 +247,10 @@ def summary(lines: Sequence[Line]) -> str:
     for number, (first, values) in enumerate(found.items()):
         for second, others in [*found.items()][number + 1 :]:
             both = [name for name in values if name in others]
-            if len(both) < 3:
+            if len(both) < _FEWEST_LEARNERS:
                 continue
-            estimate = rank_correlation(
-                [values[name] for name in both], [others[name] for name in both]
-            )
-            text = f"{estimate.value:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"
-            if math.isnan(estimate.value):
-                text = "all equal"
-            rows.append([first, second, str(len(both)), text])
+            pairs = [values[name] for name in both], [others[name] for name in both]
+            rows.append([first, second, str(len(both)), _correlation_text(*pairs)])
     header = ["figure", "other figure", "learners", "rank correlation"]
     return markdown_table(header, rows, right=(2, 3)) + "\n"
 
@@ -267,19 +264,52 @@ KINDS = {
 """Trainer and critic of the dots of one color, by their name in the chart."""
 
 
-def chart(lines: Sequence[Line], deck: str) -> str:
-    """An SVG chart of the win rate on the pack over the exploitability on a deck."""
+def points_of_kinds(lines: Sequence[Line], deck: str) -> dict[str, list[tuple[float, float]]]:
+    """Exploitability on a deck, and win rate on the pack, of the learners of each kind."""
     found, settings = figures(lines), {line["configuration"]: line["settings"] for line in lines}
     wins = found.get(f"{WIN_RATE} on {PACK}", {})
-    dots: dict[str, charts.Curve] = {}
-    for kind, of_kind in KINDS.items():
-        points = [
+    points = {
+        kind: [
             (value, wins[name])
             for name, value in found.get(f"{EXPLOITABILITY} on {deck}", {}).items()
             if name in wins and (settings[name]["trainer"], settings[name].get("critic")) == of_kind
         ]
-        if points:
-            dots[kind] = charts.Curve(points, joined=False)
+        for kind, of_kind in KINDS.items()
+    }
+    return {kind: of_kind for kind, of_kind in points.items() if of_kind}
+
+
+def summary_of_kinds(lines: Sequence[Line]) -> str:
+    """The rank correlation with the win rate on the pack among the learners of each kind."""
+    of_decks = {deck: points_of_kinds(lines, deck) for deck in DECKS}
+    rows = [
+        [kind, str(len(next(points[kind] for points in of_decks.values() if kind in points)))]
+        + [
+            _correlation_text(*zip(*points[kind], strict=True)) if kind in points else ""
+            for points in of_decks.values()
+        ]
+        for kind in KINDS
+        if any(kind in points for points in of_decks.values())
+    ]
+    header = ["kind", "learners", *(f"{EXPLOITABILITY} on {deck}" for deck in of_decks)]
+    return markdown_table(header, rows, right=(1, 2, 3)) + "\n"
+
+
+def _correlation_text(first: Sequence[float], second: Sequence[float]) -> str:
+    if len(first) < _FEWEST_LEARNERS:
+        return ""
+    estimate = rank_correlation(first, second)
+    if math.isnan(estimate.value):
+        return "all equal"
+    return f"{estimate.value:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"
+
+
+def chart(lines: Sequence[Line], deck: str) -> str:
+    """An SVG chart of the win rate on the pack over the exploitability on a deck."""
+    dots = {
+        kind: charts.Curve(points, joined=False)
+        for kind, points in points_of_kinds(lines, deck).items()
+    }
     title = f"{EXPLOITABILITY} on {deck}"
     drawn = charts.curves(dots, title, f"{WIN_RATE} on {PACK}", log_x=True)
     return charts.standalone(drawn, [*dots])
@@ -305,7 +335,7 @@ def main(words: Sequence[str] | None = None) -> None:
             hands=options.hands,
             responder_hands=options.responder_hands,
         )
-    text = summary(lines)
+    text = f"{summary(lines)}\n{summary_of_kinds(lines)}"
     write_file(options.folder / SUMMARY, text)
     for deck in DECKS:
         write_file(options.folder / f"{FIGURE}-{deck}.svg", chart(lines, deck))

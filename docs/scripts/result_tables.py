@@ -123,6 +123,7 @@ def tables() -> dict[str, str]:
         "exact-decks": exact_decks(published, decks),
         "networks": networks(others),
         "transfer": transfer.summary(read_lines(TRANSFER)).strip(),
+        "transfer-kinds": transfer.summary_of_kinds(read_lines(TRANSFER)).strip(),
         "speed": speed(read_lines(SPEED)),
         "speed-of-environments": speed_of_environments(read_lines(SPEED)),
     }

@@ -48,6 +48,38 @@ def test_rank_correlation_is_spearmans() -> None:
     assert "| x on r | y on r | 3 | all equal |" in transfer.summary(equal)
 
 
+def test_correlations_within_kinds_of_learners() -> None:
+    values: dict[str, tuple[tuple[str, str | None], list[tuple[float, float, float]]]] = {
+        "p": (("ppo", "separate"), [(0.1, 0.6, 0.2), (0.2, 0.5, 0.1), (0.3, 0.4, 0.3)]),
+        "m": (("mmd", "separate"), [(0.1, 0.3, 0.1), (0.2, 0.3, 0.1), (0.3, 0.3, 0.1)]),
+        "n": (("nfsp", None), [(0.4, 0.2, 0.3), (0.5, 0.1, 0.4)]),
+    }
+    lines = [
+        {
+            "configuration": f"{name}{number}",
+            "rules": rules,
+            "figure": figure,
+            "value": value,
+            "settings": {"trainer": trainer, **({"critic": critic} if critic else {})},
+        }
+        for name, ((trainer, critic), learners) in values.items()
+        for number, learner in enumerate(learners)
+        for rules, figure, value in (
+            ("2x5-h3", "exploitability", learner[0]),
+            ("classic", "win rate", learner[1]),
+            ("3x4-h4", "exploitability", learner[2]),
+        )
+    ]
+    header, _, *rows = transfer.summary_of_kinds(lines).splitlines()
+    assert header == "| kind | learners | exploitability on 2x5-h3 | exploitability on 3x4-h4 |"
+    assert [row.split(" [")[0] for row in rows] == [
+        "| ppo | 3 | -1.00",
+        "| mmd | 3 | all equal | all equal |",
+        "| nfsp | 2 |  |  |",
+    ]
+    assert "| -0.50 [" in rows[0]
+
+
 @pytest.mark.thorough
 @pytest.mark.usefixtures("light_workers", "few_checked_hands")
 def test_interrupted_comparison_goes_on_and_is_drawn(
