@@ -76,6 +76,7 @@ SEARCHES = {
 """Ends of the names of PPO and MMD by what the critic saw in the search for their settings."""
 NETWORKS = {
     "mlp": "built in, two layers of 128 units",
+    "mlp-own": "the same layers, `benchmarks/mlp_network.py`",
     "gru": "`examples/gru_network.py`",
     "transformer": "`examples/transformer_network.py`",
 }

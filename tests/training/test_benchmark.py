@@ -1319,15 +1319,18 @@ def test_published_results_are_whole_and_of_one_benchmark() -> None:
         assert {*budgets} <= _NOT_MEASURED
 
 
-@pytest.mark.parametrize("name", ["networks.yaml", "networks-full.yaml"])
+@pytest.mark.parametrize(
+    ("name", "built_in"), [("networks.yaml", ["mlp", "mlp-own"]), ("networks-full.yaml", ["mlp"])]
+)
 def test_benchmarks_of_the_example_networks_have_jobs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, built_in: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).resolve().parents[2])  # from where the networks are named
     benchmark = load_benchmark(Path("benchmarks", name))
     jobs = [job for job in benchmark.jobs(tmp_path) if job.seed == 1]
-    assert [job.algorithm for job in jobs] == ["mlp", "transformer", "gru"]
-    assert [job.given.observation for job in jobs] == ["relative ranks"] * 2 + ["history"]
+    assert [job.algorithm for job in jobs] == [*built_in, "transformer", "gru"]
+    relative = ["relative ranks"] * (len(built_in) + 1)
+    assert [job.given.observation for job in jobs] == [*relative, "history"]
 
 
 # -- results of several files
