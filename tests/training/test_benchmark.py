@@ -427,6 +427,45 @@ def test_result_of_another_evaluation_is_measured_anew(
 
 
 @pytest.mark.usefixtures("light_workers")
+def test_results_whose_runs_were_deleted_stay_until_they_are_made_again(
+    begun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = tmp_path / "found"
+    shutil.copytree(begun / "found", found)
+    path = found / "results.jsonl"
+    jobs = load_benchmark(str(begun / "tiny.yaml")).jobs(found)
+    benchmarking._write_results(jobs, found)
+    lines = path.read_bytes().splitlines()
+    shutil.rmtree(jobs[0].folder)
+    shutil.rmtree(jobs[1].folder)
+    words = ["benchmark", str(begun / "tiny.yaml"), "--folder", str(found)]
+    seen: list[list[bytes]] = []
+
+    def one_by_one(missing: list[BenchmarkJob], *_: Any, **__: Any) -> Any:
+        for job in (missing[2], missing[0], missing[1]):
+            measure_job(job)
+            yield job, 0
+            seen.append(path.read_bytes().splitlines())
+
+    monkeypatch.setattr(benchmarking, "run_jobs", one_by_one)
+    assert main(words) == 0
+    assert "2 of 3 runs were made before, and their folders are gone" in capsys.readouterr().out
+    assert seen[0][:2] == lines
+    assert [len(each) for each in seen] == [3, 3, 3]
+    assert seen[1][1] == lines[1] != seen[2][1]  # its seconds are others
+    # Results of other settings, and of other runs, are nobody's to overwrite.
+    shutil.rmtree(jobs[0].folder)
+    text = path.read_text(encoding="utf-8")
+    for old, new, sentence in (
+        ('"budget":512', '"budget":513', "slow on 2x4-h2, seed 1: budget is 513, and here it is 512"),
+        ('"algorithm":"slow"', '"algorithm":"mine"', "has mine on 2x4-h2, seed 1, which this"),
+    ):
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        assert main(words) == 2
+        assert sentence in capsys.readouterr().err
+        assert path.read_text(encoding="utf-8") == text.replace(old, new, 1)
+
+
 def test_values_belong_to_checkpoint_and_evaluation(begun: Path, tmp_path: Path) -> None:
     shutil.copytree(begun / "found", tmp_path / "found")
     (job, *_) = load_benchmark(str(begun / "tiny.yaml")).jobs(tmp_path / "found")
@@ -1339,6 +1378,25 @@ def test_benchmarks_of_the_example_networks_have_jobs(
 def write_results(path: Path, results: list[Result]) -> str:
     path.write_bytes(b"\n".join(map(msgspec.json.encode, results)))
     return str(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("code", "4d1f"), ("settings", {"trainer": "ppo", "ema_decay": 0.9})]
+)
+def test_learners_of_one_name_on_two_decks_are_one_learner(
+    field: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small, large = (results_of(rules, "Base", [0.04], [0.06]) for rules in ("2x4-h2", "2x5-h3"))
+    one = [msgspec.structs.replace(each, settings={"trainer": "ppo"}, code="c0de") for each in small]
+    files = [write_results(tmp_path / "a.jsonl", one)]
+    for changes, status in (({}, 0), ({field: value}, 2)):
+        kept: dict[str, Any] = {"settings": {"trainer": "ppo"}, "code": "c0de", **changes}
+        two = [msgspec.structs.replace(each, **kept) for each in large]
+        other = write_results(tmp_path / "b.jsonl", two)
+        assert main(["benchmark", *files, other, "--folder", str(tmp_path / "page")]) == status
+    error = capsys.readouterr().err
+    assert "Base on 2x4-h2 and on 2x5-h3 are different learners (" in error
+    assert "another name" in error
 
 
 def test_trainer_that_the_name_tells_may_be_written_too(

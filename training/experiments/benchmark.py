@@ -560,6 +560,11 @@ def run_benchmark(
 def _run_missing(benchmark: Benchmark, folder: Path, workers: int, log: Log) -> list[Result]:
     jobs = benchmark.jobs(folder)
     missing = [job for job in jobs if not (job.folder / RESULT).exists()]
+    if again := _lines_without_run(jobs, folder):
+        log(
+            f"{len(again)} of {len(missing)} runs were made before, and their folders are gone: "
+            f"they are made again, and until then {RESULTS} keeps what they came to"
+        )
     codes: dict[str, int] = {}
     for job, code in run_jobs(missing, LOCAL, log, work=measure_job, workers=workers):
         codes[job.name] = code
@@ -581,8 +586,36 @@ def _run_missing(benchmark: Benchmark, folder: Path, workers: int, log: Log) -> 
 
 def _write_results(jobs: Sequence[BenchmarkJob], folder: Path) -> None:
     """Write the results of all jobs that are done, which are a page's worth while others run."""
-    done = [job.folder / RESULT for job in jobs if (job.folder / RESULT).exists()]
-    write_file(folder / RESULTS, b"".join(path.read_bytes() for path in done))
+    lines = _lines_without_run(jobs, folder)
+    for job in jobs:
+        if (job.folder / RESULT).exists():
+            lines[job.name] = (job.folder / RESULT).read_bytes()
+    write_file(folder / RESULTS, b"".join(lines[job.name] for job in jobs if job.name in lines))
+
+
+def _lines_without_run(jobs: Sequence[BenchmarkJob], folder: Path) -> dict[str, bytes]:
+    """Lines of the folder's results, by run, whose run is not there, as after room was made.
+
+    They may be all that is left of a long training. So they stay until their run is made again,
+    and what this benchmark would not make again is refused.
+    """
+    path, named = folder / RESULTS, {job.name: job for job in jobs}
+    lines: dict[str, bytes] = {}
+    # It is empty where no run came to its end.
+    for result in load_results(path) if path.exists() and path.stat().st_size else ():
+        name = _run_name(*_key(result))
+        job = named.get(name)
+        if job is None:
+            raise ValueError(
+                f"{path}: has {name}, which this benchmark does not make; {_OTHER_FOLDER}"
+            )
+        if not (job.folder / RESULT).exists():
+            if difference := _difference(msgspec.to_builtins(result), job.origin):
+                raise ValueError(
+                    f"{path}: {name}: {difference}; delete its line {_AGAIN}, or {_OTHER_FOLDER}"
+                )
+            lines[name] = msgspec.json.encode(result) + b"\n"
+    return lines
 
 
 def _run_name(algorithm: str, rules: str, seed: int) -> str:
@@ -625,6 +658,7 @@ def expected_results(benchmark: Benchmark, folder: Path) -> list[Result]:
     jobs = benchmark.jobs(folder)
     for job in jobs:
         job.check()
+    _lines_without_run(jobs, folder)
     return [
         job.load_result() if (job.folder / RESULT).exists() else job.expected_result()
         for job in jobs
@@ -640,6 +674,7 @@ def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
     named.sort(key=lambda each: (*_key(each[0]), each[1]))
     _check_games(named)
     _check_opponents(named)
+    _check_learners(named)
     united: list[tuple[Result, str]] = []
     for result, source in named:
         before, other = united[-1] if united else (None, "")
@@ -676,6 +711,20 @@ def _check_games(named: Sequence[tuple[Result, str]]) -> None:
             )
 
 
+def _check_learners(named: Sequence[tuple[Result, str]]) -> None:
+    """Refuse two learners of one name, which measured on different decks would share a row."""
+    first: dict[str, tuple[Result, str]] = {}
+    for result, source in named:
+        before, other = first.setdefault(result.algorithm, (result, source))
+        one, two = ({key: _origin_of(each)[key] for key in _LEARNER} for each in (before, result))
+        if before.rules != result.rules and (difference := _difference(one, two)):
+            raise ValueError(
+                f"{other} and {source}: {result.algorithm} on {before.rules} and on {result.rules} "
+                f"are different learners ({difference}): give it in one of them another name, or "
+                "show one of them"
+            )
+
+
 def _check_opponents(named: Sequence[tuple[Result, str]]) -> None:
     """Refuse results against two opponents of one name."""
     first: dict[str, tuple[str, str]] = {}
@@ -691,6 +740,10 @@ def _check_opponents(named: Sequence[tuple[Result, str]]) -> None:
 
 def _key(result: Result) -> tuple[str, str, int]:
     return result.algorithm, result.rules, result.seed
+
+
+_LEARNER = ("settings", "code")
+"""What an algorithm has in common on all rule sets."""
 
 
 def _origin_of(result: Result) -> JsonObject:
