@@ -55,6 +55,23 @@ def network_class(name: str) -> type[nn.Module]:
     return found
 
 
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that the class has no arguments for, before anything is trained.
+
+    Whether it can be made with their values shows when it is made.
+    """
+    try:
+        signature = inspect.signature(network_class(name))
+    except ValueError:  # of a class in C
+        return
+    try:
+        signature.bind(0, 0, 0, **options)
+    except TypeError as error:
+        raise ValueError(
+            f"network_options is {dict(options)}, which {name} does not take: {error}"
+        ) from None
+
+
 def observation_of(name: str) -> NetworkObservation:
     """What a class asks for: `vector`, or `history` if it has `observation = "history"`."""
     asked = getattr(network_class(name), "observation", "vector")

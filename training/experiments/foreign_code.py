@@ -42,8 +42,9 @@ def foreign_code(settings: Settings, opponents: Iterable[str] = ()) -> dict[str,
     if entry is None or not str(entry.source).startswith(_ROOT):
         found[settings.trainer] = trainer_kind(settings.trainer)
     if network := getattr(settings, "network", ""):
-        from ...agents.networks.custom_network import network_class
+        from ...agents.networks.custom_network import check_options, network_class
 
+        check_options(network, getattr(settings, "network_options", {}))
         found[network] = network_class(network)
     for name in settings.callbacks:
         try:
