@@ -44,15 +44,18 @@ class Journal:
         data = path.read_bytes() if path.exists() else b""
         # The process died while it wrote a line without an end.
         complete = data.rpartition(b"\n")[0]
-        self._size = len(complete) + 1
+        self._size = len(complete) + 1 if complete else 0
         try:
             first, *lines = complete.splitlines() or [data or b"null"]
             self._run = msgspec.json.decode(first, type=JsonObject | None)
             for line in map(_LINES.decode, lines):
                 line.chunk.scores = line.chunk.scores.astype(np.float32)
                 line.chunk.luck = line.chunk.luck.astype(np.float32)
+                luck = (0,) if not line.chunk.luck.size else (line.task.pairs,)
+                if (line.chunk.scores.shape, line.chunk.luck.shape) != ((line.task.pairs,), luck):
+                    raise ValueError(f"{line.task} have scores of {line.chunk.scores.shape}")
                 self._chunks[line.task] = line.chunk
-        except msgspec.MsgspecError as error:
+        except (ValueError, TypeError) as error:  # also of bytes that are no text
             raise ValueError(
                 f"{path} is no file that a run goes on from ({error}): name another"
             ) from None
@@ -72,7 +75,7 @@ class Journal:
                     f"{value!r} here; name another file"
                 )
         try:
-            if self._run is None:
+            if not self._size:
                 self.path.write_bytes(msgspec.json.encode(run) + b"\n")
             else:
                 os.truncate(self.path, self._size)

@@ -69,6 +69,27 @@ def test_a_ladder_goes_on_from_its_file(tmp_path: Path, stopping: Stopping) -> N
     assert stopping.played == in_all + 1
 
 
+def test_file_with_broken_lines_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "ladder.jsonl"
+    ladder(PLAYERS[:2], **OPTIONS, resume=path)
+    whole = path.read_bytes()
+    first, line, *_ = whole.splitlines()
+    short = json.loads(line)
+    short["chunk"]["scores"].pop()
+    refusal = "ladder.jsonl is no file that a run goes on from"
+    for broken in (b"\xff", line + b"\xff", json.dumps(short).encode(), b"[]"):
+        path.write_bytes(first + b"\n" + broken + b"\n")
+        with pytest.raises(ValueError, match=refusal):
+            ladder(PLAYERS[:2], **OPTIONS, resume=path)
+        assert path.read_bytes() == first + b"\n" + broken + b"\n"
+    # Of a process that died after the first line, perhaps within it.
+    for cut in (first, first + b"\n", b""):
+        path.write_bytes(cut)
+        ladder(PLAYERS[:2], **OPTIONS, resume=path)
+        assert path.read_bytes().splitlines()[0] == first
+        assert len(path.read_bytes().splitlines()) == len(whole.splitlines())
+
+
 def test_the_command_goes_on_with_the_key_of_its_file(
     tmp_path: Path, stopping: Stopping, capsys: pytest.CaptureFixture[str]
 ) -> None:

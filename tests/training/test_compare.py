@@ -55,6 +55,27 @@ def test_long_curves_are_thinned_with_their_ends(tmp_path: Path) -> None:
     assert (first.decisions, first.value, last.decisions, last.value) == (1, 0.5, 1_699, 849.5)
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("evaluations.csv", "decisions,opponent,win_rate,margin_of_error\n1000,random,0.5"),
+        ("evaluations.csv", "decisions;opponent;win_rate;margin_of_error\n1000;random;0.5;0.1\n"),
+        ("evaluations.csv", "decisions,opponent,win_rate,margin_of_error\n1000,random,half,0.1\n"),
+        ("progress.csv", "decisions,entropy\nmany,1.0\n"),
+        ("progress.csv", b"decisions,entropy\n100,\xff\n"),
+    ],
+)
+def test_table_that_its_run_did_not_write_is_named(
+    file: str, content: str | bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = a_run(tmp_path / "run") / file
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert main(["compare", str(tmp_path / "run")]) == 2
+    (error,) = capsys.readouterr().err.splitlines()
+    assert f"{path}: is not as its run wrote it (" in error
+    assert error.endswith("leave this run out, or bring back the file")
+
+
 def test_comparison_lists_only_differing_settings(two: Comparison) -> None:
     assert [training.name for training in two.trainings] == ["one", "second"]
     assert two.differing == {"hidden_sizes": [[64, 64], [8]], "ent_coef": [0.1, 0.2]}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -20,6 +21,7 @@ from msgspec import Struct
 
 from ...common.files import read_yaml_mapping, suggest_path
 from ...common.markup import html_text
+from ...common.plugins import error_text
 from ...common.schema import short_repr
 from ...common.serialization import data_frame
 from ...common.settings import format_value
@@ -387,29 +389,44 @@ def mean_curve(curves: Sequence[Sequence[Point]]) -> list[Point]:
 
 def _load_win_rates(run: Path) -> dict[str, list[Point]]:
     curves: dict[str, list[Point]] = {}
-    for row in _read_csv(run / EVALUATIONS):
-        opponent, rules = row["opponent"], row.get("rules")
-        if not opponent.startswith(f"{ITSELF}@"):
-            title = f"{opponent} ({rules})" if rules else opponent
-            values = (float(row[name]) for name in ("decisions", "win_rate", "margin_of_error"))
-            curves.setdefault(title, []).append(Point(*values))
+    with _rows_of(run / EVALUATIONS) as rows:
+        for row in rows:
+            opponent, rules = row["opponent"], row.get("rules")
+            if not opponent.startswith(f"{ITSELF}@"):
+                title = f"{opponent} ({rules})" if rules else opponent
+                values = (float(row[name]) for name in ("decisions", "win_rate", "margin_of_error"))
+                curves.setdefault(title, []).append(Point(*values))
     return curves
 
 
 def _load_metrics(run: Path) -> dict[str, list[Point]]:
-    rows = charts.thinned(_read_csv(run / TABLE))
-    return {
-        name: [Point(float(row["decisions"]), float(row[name]), 0.0) for row in rows if row[name]]
-        for name, *_ in LEARNING
-        if rows and name in rows[0]
-    }
+    with _rows_of(run / TABLE) as every:
+        rows = charts.thinned(every)
+        return {
+            name: [
+                Point(float(row["decisions"]), float(row[name]), 0.0) for row in rows if row[name]
+            ]
+            for name, *_ in LEARNING
+            if rows and name in rows[0]
+        }
 
 
-def _read_csv(path: Path) -> list[dict[str, str]]:
-    if not path.exists():
-        return []
-    with open(path, encoding="utf-8", newline="") as file:
-        return [*csv.DictReader(file)]
+@contextmanager
+def _rows_of(path: Path) -> Iterator[list[dict[str, str]]]:
+    """The rows of a run's table, without any before it is written; names a broken file."""
+    try:
+        if not path.exists():
+            yield []
+            return
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = [*csv.DictReader(file)]
+        yield rows
+    # A row that is cut short has None in places of numbers.
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise ValueError(
+            f"{path}: is not as its run wrote it ({error_text(error)}): leave this run out, or "
+            "bring back the file"
+        ) from error
 
 
 def as_curve(points: Sequence[Point], scale: float = 1.0) -> charts.Curve:
