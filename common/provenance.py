@@ -57,14 +57,15 @@ def code_sha256(module: str) -> str:
     """SHA-256 of the file of an imported module, and of all files of its package if it is in one.
 
     Of the files as they were when it was first asked for, soon after the import: they can be edited
-    while the module is in use. Empty for a module without a file.
+    while the module is in use. Empty for a module without a file, as `<stdin>` is none.
     """
     loaded = sys.modules.get(module)
     file = getattr(loaded, "__file__", None)
     if file is None:
         return ""
     if module not in _digests or _digests[module][0] is not loaded:
-        _digests[module] = loaded, _sha256_of_files(module, file)
+        digest = _sha256_of_files(module, file) if os.path.isfile(file) else ""
+        _digests[module] = loaded, digest
     return _digests[module][1]
 
 

@@ -91,9 +91,9 @@ def source_digest(name: str) -> str:
 def _source_digest(network: type) -> str:
     try:
         file = inspect.getsourcefile(network)
-    except TypeError:  # typed into an interpreter
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    except (TypeError, OSError):  # from an interpreter, `python -c` or standard input
         return ""
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 
 class CustomNetwork(nn.Module):

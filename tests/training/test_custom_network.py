@@ -7,6 +7,7 @@ import sys
 import warnings
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from german_whist.agents.networks.custom_network import CustomNetwork, ModulePol
 from german_whist.cli import main  # noqa: E402
 from german_whist.common import plugins  # noqa: E402
 from german_whist.common.executors.cluster import write_files  # noqa: E402
+from german_whist.common.provenance import code_sha256  # noqa: E402
 from german_whist.common.settings import SettingsError  # noqa: E402
 from german_whist.common.signals import RunStopped  # noqa: E402
 from german_whist.common.trust import UntrustedCode, restricted_to  # noqa: E402
@@ -199,6 +201,23 @@ def test_settings_beside_an_custom_network_are_checked(
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         settings_from({**settings_of("ppo", "vector", tmp_path), **changes})
+
+
+@pytest.mark.parametrize("file", [None, "<stdin>"])
+def test_class_from_an_interpreter_is_trained(
+    file: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As from a notebook or `python -c`, and from standard input."""
+    module = ModuleType("__main__")
+    if file is not None:
+        module.__file__ = file
+    exec(CLASSES["vector"][0].read_text("utf-8"), vars(module))
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    settings = settings_of("ppo", "vector", tmp_path, network="__main__:Transformer")
+    run = train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    assert read_checkpoint(run.checkpoint).card.network.source_sha256 == ""
+    assert code_sha256("__main__") == ""
+    load_agent(run.checkpoint)
 
 
 WRONG = """
