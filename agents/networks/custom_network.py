@@ -160,7 +160,15 @@ class CustomNetwork(nn.Module):
                     "register such a buffer with persistent=False, or make it in forward"
                 )
         known = {id(param) for param in params.values()}
-        if not all(id(param) in known for param in self.critic_parameters()):
+        try:
+            of_critic = self.critic_parameters()
+        except Exception as error:
+            raise ValueError(
+                f"{self.name}.critic_parameters() gives no parameters: {error_text(error)} "
+                f"({error_location(error)}): make it a method that returns them, as "
+                "self.value.parameters() does"
+            ) from error
+        if not all(id(param) in known for param in of_critic):
             raise ValueError(
                 f"{self.name}.critic_parameters() returns what is no parameter of the network"
             )

@@ -574,6 +574,19 @@ class Lazy(Base):
 class Foreign(Base):
     def critic_parameters(self):
         return nn.Linear(2, 2).parameters()
+
+class Listing(Base):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.critic_parameters = [self.scale]
+
+class Silent(Base):
+    def critic_parameters(self):
+        list(self.policy.parameters())
+
+class Mistaken(Base):
+    def critic_parameters(self):
+        return self.value.parameters()
 """
 
 
@@ -615,6 +628,9 @@ def test_what_a_class_draws_is_drawn_alike_in_play(tmp_path: Path) -> None:
         ("Nothing", "has no parameters, so that there is nothing to train"),
         ("Lazy", "a checkpoint holds tensors whose shapes are known"),
         ("Foreign", "returns what is no parameter of the network"),
+        ("Listing", "gives no parameters: TypeError: 'list' object is not callable .*make it a me"),
+        ("Silent", "gives no parameters: TypeError: .* not NoneType .*make it a method that ret"),
+        ("Mistaken", "AttributeError: 'Mistaken' object has no attribute 'value' .* a method that"),
     ],
 )
 def test_parts_that_no_run_could_keep_are_refused(name: str, message: str, tmp_path: Path) -> None:
