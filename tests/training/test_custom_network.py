@@ -526,6 +526,7 @@ def test_other_words_of_a_command_give_no_trust(
 
 
 PARTS = """
+import threading
 import torch
 from torch import nn
 
@@ -574,6 +575,16 @@ class Lazy(Base):
 class Foreign(Base):
     def critic_parameters(self):
         return nn.Linear(2, 2).parameters()
+
+class Normed(Base):
+    def __init__(self, *args):
+        super().__init__(*args)
+        nn.utils.weight_norm(self.policy)
+
+class Locked(Base):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.lock = threading.Lock()
 
 class Listing(Base):
     def __init__(self, *args):
@@ -636,6 +647,21 @@ def test_what_a_class_draws_is_drawn_alike_in_play(tmp_path: Path) -> None:
 def test_parts_that_no_run_could_keep_are_refused(name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises((ValueError, RunStopped), match=message):
         train(parts_of(name, tmp_path), folder=tmp_path / "run", quiet=True, decisions=100)
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm. is deprecated:FutureWarning")
+@pytest.mark.parametrize("trainer", ["ppo", "nfsp"])
+@pytest.mark.parametrize(("name", "message"), [("Normed", "graph leaves"), ("Locked", "lock")])
+def test_network_that_cannot_be_copied_is_refused(
+    name: str, message: str, trainer: str, tmp_path: Path
+) -> None:
+    settings = {**parts_of(name, tmp_path), "trainer": trainer}
+    if trainer == "nfsp":
+        del settings["critic"]
+    needed = f"{name} cannot be copied, and the training needs a second one: .*{message}.*; take nn"
+    with pytest.raises(ValueError, match=needed):
+        train(settings, folder=tmp_path / "run", quiet=True, decisions=100)
+    assert not (tmp_path / "run").exists()
 
 
 def test_logits_that_are_not_finite_are_refused_in_play(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ and checkpoints hold it. Read it from top to bottom, beginning at `NFSP.iterate`
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from ...common.typing import Array, JsonObject
 from ...engine.dtypes import SEATS
 from ...envs import SelfPlayEnv
 from ..rollout.input_features import inputs_of
-from ..rollout.networks import ActorCritic, QNetwork, card_of_module, weights_of
+from ..rollout.networks import ActorCritic, QNetwork, card_of_module, frozen_copy, weights_of
 from ..rollout.optimizer import Adam
 from ..rollout.replay_buffer import ReplayBuffer, ReservoirBuffer
 from ..rollout.tensor_state import (
@@ -84,7 +83,7 @@ class NFSP(Trainer):
         average_policy, q_network = self._make_networks()
         self.average_policy = average_policy.to(self.device)
         self.q_network = q_network.to(self.device)
-        self.target_q_network = copy.deepcopy(self.q_network).requires_grad_(False)
+        self.target_q_network = frozen_copy(self.q_network)
         self.optimizers = {
             name: Adam(
                 [{"params": [*getattr(self, name).parameters()], "lr_scale": 1.0}],

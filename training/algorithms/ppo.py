@@ -11,7 +11,6 @@ it from top to bottom, beginning at `PPO.iterate`.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -29,7 +28,7 @@ from ...common.settings import SettingsError
 from ...common.typing import Arrays, JsonObject
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
-from ..rollout.networks import ActorCritic, load_weights, weights_of
+from ..rollout.networks import ActorCritic, frozen_copy, load_weights, weights_of
 from ..rollout.optimizer import Adam
 from ..rollout.rollout_buffer import RolloutSamples
 from ..rollout.tensor_state import (
@@ -73,7 +72,7 @@ class PPO(Trainer):
         self.games = self.collector.games
         self.reset_games(settings.seed)
         self.network = self.collector.make_network()
-        self.ema_network = copy.deepcopy(self.network).requires_grad_(False)
+        self.ema_network = frozen_copy(self.network)
         critic_params = self.network.critic_parameters()
         if not critic_params and (settings.critic_warmup or settings.critic_lr_scale != 1):
             raise SettingsError(

@@ -5,10 +5,11 @@ Layers have the names that checkpoints give them, which the standard agent reads
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -18,7 +19,10 @@ from torch.nn import functional
 from ...agents.checkpoints.input_names import input_names
 from ...agents.checkpoints.schema import CardRanks, Critic, NetworkCard
 from ...agents.networks.custom_network import CustomNetwork, observation_of, source_digest
+from ...common.plugins import error_text
 from ...common.typing import Array, Arrays
+
+Network = TypeVar("Network", bound=nn.Module)
 
 # Numbers of bfloat16 in 16 bytes, of which rows have to be multiples.
 _ALIGNED = 8
@@ -175,6 +179,23 @@ def weights_of(network: nn.Module) -> Arrays:
     return {
         name: param.detach().float().cpu().numpy().copy() for name, param in _parameters(network)
     }
+
+
+def frozen_copy(network: Network) -> Network:
+    """Copy of a network without gradients, such as its average, or a target that follows it."""
+    try:
+        copied = copy.deepcopy(network)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        if not isinstance(network, CustomNetwork):
+            raise
+        raise ValueError(
+            f"{network.name} cannot be copied, and the training needs a second one: "
+            f"{error_text(error)}; take nn.utils.parametrizations.weight_norm for "
+            "nn.utils.weight_norm, and keep locks, files and generators out of its attributes"
+        ) from error
+    return copied.requires_grad_(False)
 
 
 @torch.no_grad()
