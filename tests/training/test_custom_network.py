@@ -576,6 +576,11 @@ class Foreign(Base):
     def critic_parameters(self):
         return nn.Linear(2, 2).parameters()
 
+class Counted(Base):
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.order = nn.Parameter(torch.arange(3), requires_grad=False)
+
 class Normed(Base):
     def __init__(self, *args):
         super().__init__(*args)
@@ -616,6 +621,19 @@ def test_numbers_without_dimensions_are_resumed_and_loaded(tmp_path: Path) -> No
     assert weights["scale"].shape == ()
     assert all(np.array_equal(weights[name], again[name]) for name in weights)
     load_agent(twice.checkpoint)
+
+
+@pytest.mark.parametrize("trainer", ["ppo", "nfsp"])
+def test_parameters_may_be_whole_numbers(trainer: str, tmp_path: Path) -> None:
+    settings = {**parts_of("Counted", tmp_path), "trainer": trainer}
+    if trainer == "nfsp":
+        del settings["critic"]
+    train(settings, folder=tmp_path / "run", quiet=True, decisions=200, max_minutes=1e-9)
+    run = resume(tmp_path / "run", quiet=True, max_minutes=0)
+    weights = read_checkpoint(run.checkpoint).weights
+    assert weights["order"].tolist() == [0, 1, 2]
+    assert weights["order"].dtype == np.int64
+    load_agent(run.checkpoint)
 
 
 def test_what_a_class_draws_is_drawn_alike_in_play(tmp_path: Path) -> None:

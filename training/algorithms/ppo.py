@@ -240,7 +240,10 @@ class PPO(Trainer):
         for ema_param, param in zip(
             self.ema_network.parameters(), self.network.parameters(), strict=True
         ):
-            ema_param.lerp_(param, weight)
+            if param.is_floating_point():
+                ema_param.lerp_(param, weight)
+            else:  # whole numbers, which no gradient changes
+                ema_param.copy_(param)
         for ema_buffer, buffer in zip(
             self.ema_network.buffers(), self.network.buffers(), strict=True
         ):
