@@ -30,6 +30,7 @@ from .checkpoints import (
     join_rule_names,
     resolve_rules,
 )
+from .checkpoints.schema import CheckpointCard
 from .external.signatures import check_takes_views, takes_text, takes_views
 from .unknown_agent import unknown_agent
 
@@ -259,12 +260,23 @@ def _find(text: str) -> _Found:
 
 
 def code_of_agents(agents: Iterable[Agent], modules: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of the code of agents that are not of this package, by module; beside `modules`."""
+    """SHA-256 of the code of agents that are not of this package, by module; beside `modules`.
+
+    Also of the classes of networks that checkpoints name, by class.
+    """
+    agents = [*agents]
     makers = [getattr(agent, "function", type(agent)) for agent in agents]
     named = {*modules, *(getattr(maker, "__module__", "") for maker in makers)}
     own = __name__.partition(".")[0]
     foreign = {name for name in named if name.partition(".")[0] != own}
-    return {name: digest for name in sorted(foreign) if (digest := code_sha256(name))}
+    digests = {name: code_sha256(name) for name in sorted(foreign)}
+    cards = [getattr(agent, "card", None) for agent in agents]
+    networks = [card.network.module for card in cards if isinstance(card, CheckpointCard)]
+    for name in sorted({*networks} - {""}):
+        from .networks.custom_network import code_of_class  # loads torch
+
+        digests[name] = code_of_class(name)
+    return {name: digest for name, digest in digests.items() if digest}
 
 
 def named_code(text: str) -> str:

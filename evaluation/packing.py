@@ -74,6 +74,11 @@ def files_of_agent(agent: str) -> list[Path]:
     return paths
 
 
+def networks_of_agent(agent: str) -> list[str]:
+    """The classes of networks on the cards of the checkpoints that the text of an agent names."""
+    return [*filter(None, map(_network_of, files_of_agent(agent)))]
+
+
 def _pack_agent(agent: str | Path, files: PackedFiles) -> str:
     text = str(agent)
     # Workers of a cluster know nothing of the command.

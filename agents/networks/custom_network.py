@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from ...common.plugins import error_location, error_text, import_object
+from ...common.provenance import code_sha256
 from ...common.suggestions import type_phrase
 from ...common.threads import one_torch_thread
 from ...common.trust import UntrustedCode, check_trusted_class
@@ -85,6 +86,11 @@ def observation_of(name: str) -> NetworkObservation:
 def source_digest(name: str) -> str:
     """SHA-256 of the file that defines a class; empty where there is none."""
     return _source_digest(network_class(name))
+
+
+def code_of_class(name: str) -> str:
+    """SHA-256 of the code of a class, with all files of its package; empty where there is none."""
+    return code_sha256(network_class(name).__module__)
 
 
 @cache  # the file can be edited while the class is in use

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from german_whist import train
 from german_whist.cli import main
+from german_whist.common import plugins
 from german_whist.common.trust import trusting
 from german_whist.evaluation import ladder
 from german_whist.evaluation.chunk_player import Chunk, ChunkPlayer, Task
@@ -130,6 +132,44 @@ def test_a_run_of_changed_code_does_not_go_on(
             with pytest.raises(ValueError, match=r"is of another run: code is .* name another"):
                 ladder(["coded:Plays", "threshold"], **options)
     sys.modules.pop("coded", None)
+
+
+NETWORK = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.policy = nn.Linear(n_inputs, n_actions)
+
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations), observations[:, 0]
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*has changed since the training:UserWarning")
+def test_a_run_of_a_changed_network_does_not_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(NETWORK, "utf-8")
+    small = {"rules": "2x5-h3", "n_envs": 16, "batch_size": 32, "threads": 1, "decisions": 16}
+    unmeasured = {"eval_opponents": [], "final_eval_opponents": []}
+    train({**small, **unmeasured, "network": "net.py:Net", "critic": "separate"}, folder="run")
+    options: dict[str, Any] = {**OPTIONS, "hands": 4, "resume": tmp_path / "kept.jsonl"}
+    for _ in range(2):
+        ladder(["net=run", "threshold"], **options)
+    first, _ = (tmp_path / "kept.jsonl").read_text("utf-8").split("\n", 1)
+    assert json.loads(first)["code"].keys() == {"net.py:Net"}
+    Path("net.py").write_text(NETWORK.replace("self.policy(obs", "-self.policy(obs"), "utf-8")
+    plugins._loaded_file.cache_clear()  # as in another process
+    with pytest.raises(ValueError, match=r"is of another run: code is .* name another"):
+        ladder(["net=run", "threshold"], **options)
+    # Nothing of it is asked of other agents, whose files have no code.
+    options["resume"] = tmp_path / "own.jsonl"
+    ladder(["champion-1", "threshold"], **{**options, "rules": "classic"})
+    assert "code" not in json.loads((tmp_path / "own.jsonl").read_text("utf-8").split("\n", 1)[0])
 
 
 @pytest.mark.parametrize("text", ["{", "[1]\n", '{"key": "ab"}\n{"task": 1}\n', '{"a": 1}'])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from german_whist import train
 from german_whist.agents.checkpoints import (
     read_card,
     read_checkpoint,
@@ -16,6 +17,7 @@ from german_whist.agents.checkpoints import (
     write_checkpoint,
 )
 from german_whist.agents.checkpoints.schema import Measurement
+from german_whist.common import plugins
 from german_whist.common.trust import UntrustedCode, restricted_to
 from german_whist.training.experiments.foreign_code import foreign_code
 from german_whist.training.folder import agents_of
@@ -85,6 +87,43 @@ def test_evaluations_of_a_checkpoint_leave_its_digest(tmp_path: Path) -> None:
     assert code_of(f"{path},sample") == before
     write_checkpoint(tmp_path / "weak", {k: 2 * v for k, v in good.weights.items()}, good.card)
     assert code_of(f"{path},sample") != before
+
+
+NETWORK = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__()
+        self.policy = nn.Linear(n_inputs, n_actions)
+
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations), observations[:, 0]
+"""
+
+
+def test_class_of_a_network_is_in_its_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(NETWORK, "utf-8")
+    small = {"rules": "2x4-h2", "n_envs": 16, "batch_size": 32, "threads": 1, "decisions": 16}
+    unmeasured = {"eval_opponents": [], "final_eval_opponents": []}
+    own = {**small, **unmeasured, "network": "net.py:Net", "critic": "separate"}
+    path = str(train(own, folder="run", quiet=True).checkpoint)
+    begun = settings_from({**own, "init": "run"})
+    of_init, before = foreign_code(begun), code_of("run,sample")
+    assert before.keys() == {path, "net.py:Net"}
+    assert of_init == before
+    with restricted_to(["benchmark"]), pytest.raises(UntrustedCode, match=r"--trust net\.py:Net"):
+        code_of("run")
+    Path("net.py").write_text(NETWORK + "# A remark.\n", "utf-8")
+    plugins._loaded_file.cache_clear()  # as in another process
+    after = code_of("run,sample")
+    assert after[path] == before[path]
+    assert after["net.py:Net"] != before["net.py:Net"]
+    assert foreign_code(begun) == after
 
 
 @pytest.mark.parametrize("name", ["threshold", "champion", "flat-mc:16", "thinker:64"])

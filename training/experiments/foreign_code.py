@@ -12,7 +12,7 @@ from ...agents.registry import check_agent_names, named_code
 from ...common.plugins import import_object
 from ...common.provenance import code_sha256
 from ...common.trust import check_trusted
-from ...evaluation.packing import classes_in, files_of_agent
+from ...evaluation.packing import classes_in, files_of_agent, networks_of_agent
 from ..algorithms.registry import TRAINERS, trainer_kind
 from ..callbacks.base import CALLBACKS
 from ..callbacks.evaluation import check_eval_opponents
@@ -51,14 +51,15 @@ def foreign_code(settings: Settings, opponents: Iterable[str] = ()) -> dict[str,
             found[name] = CALLBACKS.find(name)
         except ValueError as error:
             raise ValueError(f"callbacks: {error}") from None
-    agents = [*opponents, *agents_of(settings), *filter(None, [settings.init])]
-    return _digests(found) | code_of_agents(agents)
+    agents = [*opponents, *agents_of(settings)]
+    # Of `init` the weights alone: its class is the one that is trained.
+    return _digests(found) | code_of_agents(agents) | _weights_of(settings.init)
 
 
 def code_of_agents(agents: Iterable[str]) -> dict[str, str]:
     """SHA-256 of the sources that names of agents tell, or of weights and files, by their names.
 
-    Untrusted code is refused.
+    Of a network of one's own, both. Untrusted code is refused.
     """
     digests: dict[str, str] = {}
     for agent in dict.fromkeys(agents):
@@ -73,8 +74,16 @@ def code_of_agents(agents: Iterable[str]) -> dict[str, str]:
             check_trusted(code)
             import_object(code)
             digests[code] = code_sha256(module)
-        digests |= {str(path): _weights_sha256(path) for path in files_of_agent(agent)}
+        digests |= _weights_of(agent)
+        for network in networks_of_agent(agent):
+            from ...agents.networks.custom_network import code_of_class  # loads torch
+
+            digests[network] = code_of_class(network)
     return digests
+
+
+def _weights_of(agent: str) -> dict[str, str]:
+    return {str(path): _weights_sha256(path) for path in files_of_agent(agent)}
 
 
 def _weights_sha256(path: Path) -> str:
