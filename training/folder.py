@@ -9,7 +9,7 @@ import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,7 @@ from ..agents.checkpoints.schema import Measurement
 from ..agents.registry import named_code
 from ..common.files import CannotWrite, is_partial, read_yaml_mapping, remove_partial_files
 from ..common.typing import Array
+from ..evaluation.packing import networks_of_agent
 from .presets import settings_from
 from .run_state import EvaluationResult, RunState, load_state
 from .settings import Settings
@@ -193,11 +194,15 @@ def agents_of(settings: Settings) -> list[str]:
 
 
 def trust_words(settings: Settings) -> list[str]:
-    """`--trust NAME` for what the settings name and the package does not have."""
+    """`--trust NAME` for what the settings name and the package does not have.
+
+    Also for the networks of the checkpoints that they name, whose classes their cards tell.
+    """
     agents = agents_of(settings)
+    networks = chain.from_iterable(map(networks_of_agent, [*agents, settings.init]))
     names = [settings.trainer, getattr(settings, "network", ""), *settings.callbacks]
     names = [name for name in names if ":" in name] + [*filter(None, map(named_code, agents))]
-    return [word for name in dict.fromkeys(names) for word in ("--trust", name)]
+    return [word for name in dict.fromkeys([*names, *networks]) for word in ("--trust", name)]
 
 
 def recovery_hint(folder: Path, settings: Settings, decisions: int) -> str:

@@ -494,6 +494,9 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     # The budget may have been changed in the file.
     if trainer.decisions < settings.decisions != state.budget:
         state.finished, state.ended_early = False, ""
+    # A run at its end only says so.
+    if settings != before or not state.finished:
+        check_eval_opponents(settings)
     if settings != before:
         changed = _check_that_changes_matter(run, before)
         if not (_FINAL_SETTINGS - {"callbacks"}).issuperset(changed):

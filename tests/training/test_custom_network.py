@@ -1033,3 +1033,35 @@ def test_check_of_a_network_changes_nothing_of_it(
         monkeypatch.setattr(CustomNetwork, "check_answers", lambda _: None)
     assert all(np.array_equal(runs[0][name], runs[1][name]) for name in runs[0])
     assert runs[0]["asked"] > 0
+
+
+def test_opponent_with_a_network_is_trusted_before_a_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("other", "own"):
+        Path(f"{name}.py").write_text(TWO_HEADS, "utf-8")
+    small = {**SMALL, "critic": "separate", "final_eval_opponents": [], "decisions": 100}
+    other = {**small, "network": "other.py:WithList"}
+    train(other, folder="other", quiet=True)
+    own = {**small, "network": "own.py:WithList", "eval_opponents": ["other"]}
+    train(own, folder="run", quiet=True, max_minutes=1e-9)
+    settings, saved = Path("run/settings.yaml").read_text("utf-8"), load_state(Path("run") / STATE)
+    words = ["train", "--resume", "run", "decisions=200", "max_minutes=0"]
+    trust = ["--trust", "own.py:WithList", "--trust", "other.py:WithList"]
+    assert main([*words, *trust[:2]]) == 2
+    told = capsys.readouterr().err
+    assert "eval_opponents: other/checkpoints/" in told
+    assert "add --trust other.py:WithList" in told
+    # Nothing was trained, and the change is not kept.
+    assert Path("run/settings.yaml").read_text("utf-8") == settings
+    assert load_state(Path("run") / STATE)[1] == saved[1]
+    assert main([*words, *trust]) == 0
+    # What is told at its end can be given, which needs no opponents.
+    capsys.readouterr()
+    shutil.rmtree("other/checkpoints")
+    assert main(["train", "--resume", "run", *trust[:2]]) == 0
+    shutil.copytree("run/checkpoints", "other/checkpoints")
+    named = [settings_from({**own, "network": "", "eval_opponents": ["me=other"]})]
+    named.append(settings_from({**own, "network": "", "eval_opponents": [], "init": "other"}))
+    assert [trust_words(each) for each in named] == [["--trust", "own.py:WithList"]] * 2
