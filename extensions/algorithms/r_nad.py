@@ -17,7 +17,6 @@ thresholds of the final policy are left out. Read it from top to bottom, beginni
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping
 from functools import cached_property
@@ -55,7 +54,7 @@ from german_whist.training.algorithms.settings import (
 )
 from german_whist.training.given import Given, on_or_off
 from german_whist.training.rollout.backends import make_backend
-from german_whist.training.rollout.networks import load_weights, weights_of
+from german_whist.training.rollout.networks import frozen_copy, load_weights, weights_of
 from german_whist.training.rollout.optimizer import Adam
 from german_whist.training.settings import Settings
 
@@ -202,9 +201,9 @@ class RNaD(Trainer):
         self.games.reset(settings.seed)
         self.rng = np.random.default_rng(settings.seed)
         self.network = self.collector.make_network()
-        self.target_network = copy.deepcopy(self.network).requires_grad_(False)
-        self.reg_network = copy.deepcopy(self.target_network)
-        self.previous_reg_network = copy.deepcopy(self.target_network)
+        self.target_network = frozen_copy(self.network)
+        self.reg_network = frozen_copy(self.network)
+        self.previous_reg_network = frozen_copy(self.network)
         # Without momentum, which would push logits beyond the threshold of NeuRD.
         params = {"params": [*self.network.parameters()], "betas": (0.0, 0.999), "lr_scale": 1.0}
         self.optimizer = Adam(
@@ -344,7 +343,10 @@ class RNaD(Trainer):
         for target, param in zip(
             self.target_network.parameters(), self.network.parameters(), strict=True
         ):
-            target.lerp_(param, weight)
+            if param.is_floating_point():
+                target.lerp_(param, weight)
+            else:  # whole numbers, which no gradient changes
+                target.copy_(param)
         for target, buffer in zip(
             self.target_network.buffers(), self.network.buffers(), strict=True
         ):
