@@ -48,6 +48,10 @@ class SettingsError(ValueError):
     """An unknown setting, or an invalid value."""
 
 
+class SettingsDoNotFit(SettingsError):
+    """Settings that do not go together, as a trainer finds when it is made."""
+
+
 class CheckedSettings(Struct, frozen=True, kw_only=True, dict=True):
     """Base class of settings: values are validated against the declared types."""
 

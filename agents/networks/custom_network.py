@@ -21,6 +21,7 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from ...common.plugins import error_location, error_text, import_object
 from ...common.provenance import code_sha256
+from ...common.settings import SettingsDoNotFit
 from ...common.suggestions import type_phrase
 from ...common.threads import one_torch_thread
 from ...common.trust import UntrustedCode, check_trusted_class
@@ -131,7 +132,7 @@ class CustomNetwork(nn.Module):
             try:
                 self.module = make(n_inputs, n_actions, n_hidden_inputs, **options)
             except Exception as error:
-                raise ValueError(
+                raise SettingsDoNotFit(
                     f"{name} cannot be made with {n_inputs} inputs, {n_actions} actions, "
                     f"{n_hidden_inputs} hidden inputs and the options {dict(options)}: "
                     f"{error_text(error)} ({error_location(error)})"

@@ -518,6 +518,68 @@ def test_sweep_leaves_out_trials_whose_settings_do_not_go_together(tmp_path: Pat
     assert len(refused) == states.count("PRUNED")
 
 
+SIZED_NETWORK = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs, width, heads=1):
+        super().__init__()
+        self.first = nn.Linear(n_inputs, width)
+        if width % heads:
+            raise ValueError("the heads do not divide the width")
+        self.policy, self.value = nn.Linear(width, n_actions), nn.Linear(width, 1)
+    def forward(self, observations, hidden_cards=None):
+        features = self.first(observations).relu()
+        return self.policy(features), self.value(features)[:, 0]
+"""
+
+
+def with_sized_network(folder: Path, options: list[object], **changes: Any) -> Path:
+    (folder / "sized_net.py").write_text(SIZED_NETWORK, encoding="utf-8")
+    settings = {
+        "rules": "2x4-h2",
+        "network": f"{folder}/sized_net.py:Net",
+        "network_options": {"width": 4},
+        "hidden_sizes": [256, 256],
+    }
+    return written(
+        folder,
+        preset="",
+        settings={**SMALL, **settings},
+        space={"network_options": options},
+        **{"sampler": "Random", "pruner": "Nop", "trials": 6, "finalists": 1, **changes},
+    )
+
+
+@pytest.mark.usefixtures("light_workers")
+@pytest.mark.parametrize(("workers", "changes"), [(1, {}), (1, {"trial_seconds": 1}), (2, {})])
+def test_sweep_leaves_out_trials_whose_network_cannot_be_made(
+    workers: int, changes: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "_TIMED_ITERATIONS", 1)
+    options = [{"width": 4}, {"widht": 8}, {"width": 8, "heads": 3}]
+    path = with_sized_network(tmp_path, options, **changes)
+    lines = list[str]()
+    result = run_sweep(load_sweep(path), tmp_path / "sweep", log=lines.append, workers=workers)
+    tried = {"COMPLETE": set[str](), "PRUNED": set[str]()}
+    for trial in result.study.trials:
+        tried[trial.state.name].add(trial.params["network_options"])
+    assert tried == {"COMPLETE": {"{width: 4}"}, "PRUNED": {"{widht: 8}", "{heads: 3, width: 8}"}}
+    text = "\n".join(lines)
+    refused = [line for line in lines if "Net cannot be made with" in line]
+    assert len(refused) == [trial.state.name for trial in result.study.trials].count("PRUNED")
+    assert "unexpected keyword argument 'widht'" in text
+    assert "the heads do not divide the width" in text
+    left_out = r"^trial \d+(, left out: | is left out: .*: )network_options=\{widht: 8\}$"
+    assert re.search(left_out, text, re.MULTILINE)
+
+
+def test_sweep_ends_where_no_network_can_be_made(tmp_path: Path) -> None:
+    path = with_sized_network(tmp_path, [{"widht": 4}, {"widht": 8}], trials=3, widenings=1)
+    with pytest.raises(ValueError, match=r"none of its 3 trials .* settings that go together$"):
+        run_sweep(load_sweep(path), tmp_path / "sweep", log=lambda _: None)
+
+
 @pytest.mark.usefixtures("light_workers")
 def test_trials_side_by_side_have_the_results_of_one_by_one(tmp_path: Path) -> None:
     sweep = load_sweep(written(tmp_path, **TABLES, trials=2, sampler="Random", pruner="Nop"))

@@ -24,7 +24,7 @@ from ...agents.checkpoints.schema import NetworkCard
 from ...agents.networks.custom_network import CustomNetwork
 from ...common.jit.compiler import warm_up
 from ...common.schema import convert
-from ...common.settings import SettingsError
+from ...common.settings import SettingsDoNotFit
 from ...common.typing import Arrays, JsonObject
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
@@ -75,7 +75,7 @@ class PPO(Trainer):
         self.ema_network = frozen_copy(self.network)
         critic_params = self.network.critic_parameters()
         if not critic_params and (settings.critic_warmup or settings.critic_lr_scale != 1):
-            raise SettingsError(
+            raise SettingsDoNotFit(
                 f"critic_warmup and critic_lr_scale need to know the critic: {settings.network} "
                 "has no method critic_parameters that returns its parameters"
             )

@@ -31,7 +31,13 @@ from ...common.executors import LOCAL, MAX_DEATHS, check_backend
 from ...common.files import file_lock, is_full_disk, read_yaml_mapping, write_file
 from ...common.processor_time import processor_seconds
 from ...common.serialization import JsonStruct, csv_text
-from ...common.settings import SettingsError, check_unchanged, format_overrides, format_value
+from ...common.settings import (
+    SettingsDoNotFit,
+    SettingsError,
+    check_unchanged,
+    format_overrides,
+    format_value,
+)
 from ...common.signals import (
     END_SIGNALS,
     FIRST_SIGNAL,
@@ -52,7 +58,7 @@ from ..presets import settings_from
 from ..run_state import EvaluationResult, load_state
 from ..settings import Settings
 from .benchmark import sampled_exploitability
-from .jobs import Job, Log, run_jobs
+from .jobs import Job, Log, run_jobs, train_job
 from .search_space import (
     BUDGET,
     Range,
@@ -89,6 +95,10 @@ _SWEEP, _PROCESS, _SECONDS = "sweep", "process", "processor_seconds"
 training took."""
 _NO_FAULT_OF_THE_TRIAL = {FULL_DISK, *(FIRST_SIGNAL + number for number in END_SIGNALS)}
 """Exit statuses after which it is resumed."""
+_DOES_NOT_FIT = 5
+"""Exit status of a training whose settings its trainer refuses together."""
+_WITHOUT_RESULT = {UNSTABLE: "diverged", _DOES_NOT_FIT: "left out"}
+"""Exit statuses of trials that are pruned, in words."""
 _SECONDS_BETWEEN_LOOKS = 1
 """At trials of other commands."""
 _SECONDS_TO_BEGIN = 60
@@ -183,7 +193,7 @@ def run_sweep(
             for job in jobs:
                 yield job, _train(job, log)
         else:
-            yield from run_jobs(jobs, on, log, workers=workers)
+            yield from run_jobs(jobs, on, log, work=_train_apart, workers=workers)
 
     study, space, number = open_study(0), sweep.space, 0
     _check_sweep(study, sweep, base, folder, storage)
@@ -351,9 +361,8 @@ def _run_trials(
             for job, code in run(jobs):
                 codes[job.name] = code
             for trial, job in zip(trials, jobs, strict=True):
-                if codes[job.name] in (0, UNSTABLE):
-                    code = codes.pop(job.name)
-                    result = _record_end(sweep, trial, job, diverged=bool(code))
+                if codes[job.name] in (0, *_WITHOUT_RESULT):
+                    result = _record_end(sweep, trial, job, codes.pop(job.name))
                     # It is for resuming, and with a replay buffer may have half a gigabyte.
                     (job.folder / STATE).unlink(missing_ok=True)
                     sampled = " ".join(format_overrides(trial_settings(trial)))
@@ -368,7 +377,7 @@ def _run_trials(
                 # Each by its own end, whatever became of those beside it.
                 status = codes.get(f"trial {trial.number}", otherwise)
                 with suppress(Exception):  # the first error is the one to tell
-                    if status in (0, UNSTABLE, *_NO_FAULT_OF_THE_TRIAL):
+                    if status in (0, *_WITHOUT_RESULT, *_NO_FAULT_OF_THE_TRIAL):
                         _give_back(trial)
                     elif status < FIRST_SIGNAL:
                         study.tell(trial, state=_state("FAIL"), skip_if_finished=True)
@@ -616,7 +625,19 @@ def _train(job: Job, log: Log) -> int:
         # Without what to do about it: a trial that diverged is not resumed.
         log(str(stopped.__cause__ or stopped))
         return UNSTABLE
+    except SettingsDoNotFit as error:
+        log(str(error))
+        return _DOES_NOT_FIT
     return 0
+
+
+def _train_apart(job: Job) -> None:
+    """Train in a worker, whose lines are logged."""
+    try:
+        train_job(job)
+    except SettingsDoNotFit as error:
+        print(error)
+        raise RunStopped(str(error), _DOES_NOT_FIT) from None
 
 
 def _settings_of(trial: Trial, base: Settings, sweep: Sweep) -> Settings:
@@ -647,14 +668,14 @@ def affordable_decisions(settings: Settings, seconds: float) -> int:
     return int(float(f"{seconds / max(np.quantile(later, 0.25), 1e-12):.2g}"))
 
 
-def _record_end(sweep: Sweep, trial: Trial, job: Job, *, diverged: bool) -> str:
+def _record_end(sweep: Sweep, trial: Trial, job: Job, code: int) -> str:
     """Report to the study how a trial ended; returns it in words."""
     study = trial.study
     # Pruned, or ended by somebody in Optuna's storage.
     ended = study.get_trials(deepcopy=False)[trial.number].state != _state("RUNNING")
-    if diverged or ended:
+    if code or ended:
         study.tell(trial, state=_state("PRUNED"), skip_if_finished=True)
-        return "diverged" if diverged else "ended early"
+        return _WITHOUT_RESULT.get(code, "ended early")
     _, state = load_state(job.folder / STATE)
     last = max((evaluation.decisions for evaluation in state.evaluations), default=0)
     final = [evaluation for evaluation in state.evaluations if evaluation.decisions == last]
@@ -763,7 +784,7 @@ def _select_best(
     if not best:
         raise ValueError(
             f"{folder}: none of its {len(study.trials)} trials was trained to its end: try more, "
-            "or prune less, as with pruner: Nop"
+            "prune less, as with pruner: Nop, or search settings that go together"
         )
     if sweep.final_seeds:
         folders = _train_finalists(best, sweep, base, folder, run, log)
