@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
@@ -108,6 +109,20 @@ def _let_sigterm_end_the_child() -> None:
 
 if sys.platform != "win32" and hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_let_sigterm_end_the_child)
+
+
+def process_start(pid: int) -> str:
+    """When a process began, which tells it from an earlier one with its id.
+
+    Empty where there is no such process, and on systems other than Linux.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        # The name of the program stands in brackets, and may contain some.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return f"{boot} {fields[19]}"
 
 
 def is_alive(pid: int) -> bool:

@@ -31,7 +31,7 @@ from german_whist.agents.checkpoints import (
 from german_whist.cli import main
 from german_whist.common.executors import MAX_DEATHS
 from german_whist.common.settings import SettingsError
-from german_whist.common.signals import FIRST_SIGNAL, FULL_DISK, RunStopped
+from german_whist.common.signals import FIRST_SIGNAL, FULL_DISK, RunStopped, process_start
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation.formats import percent_with_interval
 from german_whist.evaluation.statistics import Estimate
@@ -688,15 +688,18 @@ def test_sweeps_that_start_at_once_share_one_study(final_seeds: int, tmp_path: P
         assert {int(row["number"]) for row in csv.DictReader(file)} == {t.number for t in best}
 
 
+@pytest.mark.parametrize("keeps_start", [False, True])
 def test_sweep_waits_for_a_trial_of_another_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keeps_start: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeping, "train_or_resume", no_training)
     folder, lines = tmp_path / "sweep", list[str]()
     sweep = load_sweep(written(tmp_path, trials=2, finalists=1))
     other = study_of(_begun(sweep, folder)).ask()
     pid = os.getppid()
-    other.set_user_attr("process", (socket.gethostname(), pid, 1))
+    # An earlier version kept no start.
+    start = [process_start(pid)] if keeps_start else []
+    other.set_user_attr("process", (socket.gethostname(), pid, 1, *start))
 
     def end(seconds: float) -> None:
         study_of(folder).tell(other.number, 0.25)
@@ -706,6 +709,25 @@ def test_sweep_waits_for_a_trial_of_another_command(
     waiting = f"waiting for trials that other commands train: trial 1 (process {pid})"
     assert lines.count(waiting) == 1
     assert [trial.state.name for trial in result.study.trials] == ["COMPLETE", "COMPLETE"]
+
+
+@pytest.mark.skipif(not process_start(os.getpid()), reason="no /proc")
+def test_trial_goes_on_where_its_process_is_another_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "train_or_resume", no_training)
+    monkeypatch.setattr(sweeping.time, "sleep", refuse)
+    space = {"ent_coef": {"low": 0.0, "high": 1.0}}
+    sweep = load_sweep(written(tmp_path, space=space, trials=2, finalists=1))
+    folder = _begun(sweep, tmp_path / "sweep")
+    (own,) = study_of(folder).trials
+    assert own.user_attrs["process"][3] == process_start(os.getpid())
+    other = study_of(folder).ask({"ent_coef": optuna.distributions.FloatDistribution(0.0, 1.0)})
+    process = socket.gethostname(), os.getppid(), 1, f"{process_start(os.getppid())}0"
+    other.set_user_attr("process", process)
+    trials = run_sweep(sweep, folder, log=lambda _: None).study.trials
+    assert [trial.state.name for trial in trials] == ["COMPLETE", "COMPLETE"]
+    assert trials[1].user_attrs["process"][2] == 2
 
 
 def _begun(sweep: Any, folder: Path) -> Path:

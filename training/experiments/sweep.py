@@ -45,6 +45,7 @@ from ...common.signals import (
     UNSTABLE,
     RunStopped,
     is_alive,
+    process_start,
 )
 from ...common.typing import JsonObject
 from ...evaluation.statistics import Estimate, mean_of
@@ -91,8 +92,8 @@ _WIDENED, _COPIED = "widened", "copied"
 """Attributes of a study: the wider space of the next, and whether all trials were copied."""
 _LOCK, _CLAIMS, _FINAL_LOCK = ".widening.lock", ".claims.lock", ".finalists.lock"
 _SWEEP, _PROCESS, _SECONDS = "sweep", "process", "processor_seconds"
-"""Attributes of a study and of a trial: what all trials share; host, process and starts; what its
-training took."""
+"""Attributes of a study and of a trial: what all trials share; host, process, its starts, and
+when the process began; what its training took."""
 _NO_FAULT_OF_THE_TRIAL = {FULL_DISK, *(FIRST_SIGNAL + number for number in END_SIGNALS)}
 """Exit statuses after which it is resumed."""
 _DOES_NOT_FIT = 5
@@ -414,7 +415,7 @@ def _wait_for_others(study: Study, log: Log) -> bool:
     """
     waited, began = False, time.monotonic()
 
-    def is_waited_for(process: tuple[str, int, int] | None) -> bool:
+    def is_waited_for(process: tuple[str, int, int, str] | None) -> bool:
         if process is None:
             return time.monotonic() - began < _SECONDS_TO_BEGIN
         return process[0] == socket.gethostname()
@@ -437,10 +438,9 @@ def _wait_for_others(study: Study, log: Log) -> bool:
 
 def _claim(trial: Trial) -> None:
     """Tell other commands which process trains a trial, and the next one that it began."""
-    process = _process_of(trial)
-    trial.set_user_attr(
-        _PROCESS, (socket.gethostname(), os.getpid(), process[2] + 1 if process else 1)
-    )
+    process, pid = _process_of(trial), os.getpid()
+    starts = process[2] + 1 if process else 1
+    trial.set_user_attr(_PROCESS, (socket.gethostname(), pid, starts, process_start(pid)))
 
 
 def _give_back(trial: Trial) -> None:
@@ -449,13 +449,19 @@ def _give_back(trial: Trial) -> None:
     process = _process_of(frozen)
     is_own = process is not None and process[:2] == (socket.gethostname(), os.getpid())
     if process and is_own and frozen.state == _state("RUNNING"):
-        trial.set_user_attr(_PROCESS, (*process[:2], process[2] - 1))
+        trial.set_user_attr(_PROCESS, (*process[:2], process[2] - 1, process[3]))
 
 
-def _process_of(trial: Trial | FrozenTrial) -> tuple[str, int, int] | None:
-    """Host and process that train a trial, and how often it was started; None if it is new."""
+def _process_of(trial: Trial | FrozenTrial) -> tuple[str, int, int, str] | None:
+    """Host and process that train a trial, how often it was started, and when the process began.
+
+    None if the trial is new. An earlier version did not keep when the process began.
+    """
     process = trial.user_attrs.get(_PROCESS)
-    return tuple(process) if process else None
+    if not process:
+        return None
+    host, pid, starts, *began = process
+    return host, pid, starts, began[0] if began else ""
 
 
 def _best_trials(study: Study, count: int) -> list[FrozenTrial]:
@@ -584,8 +590,14 @@ def _runs_elsewhere(trial: FrozenTrial) -> bool:
     process = _process_of(trial)
     if process is None:
         return not _was_lost(trial)
-    host, pid, _ = process
-    return host != socket.gethostname() or (pid != os.getpid() and is_alive(pid))
+    host, pid, _, began = process
+    if host != socket.gethostname():
+        return True
+    if pid == os.getpid() or not is_alive(pid):
+        return False
+    # The id may have been given to another process since.
+    start = process_start(pid)
+    return not (began and start) or start == began
 
 
 def _was_lost(trial: FrozenTrial) -> bool:
