@@ -69,7 +69,7 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
     try:
         signature.bind(0, 0, 0, **options)
     except TypeError as error:
-        raise ValueError(
+        raise SettingsDoNotFit(
             f"network_options is {dict(options)}, which {name} does not take: {error}"
         ) from None
 

@@ -28,6 +28,10 @@ def check_foreign_code(settings: Settings) -> None:
     An experiment trains in other processes or much later, and would be refused there.
     """
     foreign_code(settings)
+    if network := getattr(settings, "network", ""):
+        from ...agents.networks.custom_network import check_options
+
+        check_options(network, getattr(settings, "network_options", {}))
     check_eval_opponents(settings)
 
 
@@ -42,9 +46,8 @@ def foreign_code(settings: Settings, opponents: Iterable[str] = ()) -> dict[str,
     if entry is None or not str(entry.source).startswith(_ROOT):
         found[settings.trainer] = trainer_kind(settings.trainer)
     if network := getattr(settings, "network", ""):
-        from ...agents.networks.custom_network import check_options, network_class
+        from ...agents.networks.custom_network import network_class
 
-        check_options(network, getattr(settings, "network_options", {}))
         found[network] = network_class(network)
     for name in settings.callbacks:
         try:
