@@ -261,33 +261,8 @@ _MAX_YAML_NODES = 100_000
 """Values in a file, those of aliases counted wherever they stand."""
 
 
-class NumberWord(str):
-    """A number such as 1e-3 or 1.5e3, which YAML 1.1 takes for a text, and YAML 1.2 for a number.
-
-    A setting that is a text keeps the word; for all others it is the number.
-    """
-
-
-_NUMBER_WORD = "!number-word"
-_PATTERN_OF_NUMBER_WORDS = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$")
-
-
-def _resolve_number_words(kind: type[yaml.SafeLoader] | type[yaml.SafeDumper]) -> None:
-    # What YAML 1.1 takes for a number was resolved before.
-    kind.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType]
-        _NUMBER_WORD, _PATTERN_OF_NUMBER_WORDS, [*"-+.0123456789"]
-    )
-
-
-class _SettingsDumper(yaml.SafeDumper):
-    """`yaml.SafeDumper` that quotes a text which would be read as a `NumberWord`."""
-
-    def represent_number_word(self, word: NumberWord) -> yaml.ScalarNode:
-        return yaml.ScalarNode(_NUMBER_WORD, word)
-
-
 class _SettingsLoader(yaml.SafeLoader):
-    """`yaml.SafeLoader` with `NumberWord`s, without duplicate keys and aliases of a huge content.
+    """`yaml.SafeLoader` that refuses duplicate keys, and aliases that expand to a huge content.
 
     A few lines of aliases within aliases stand for thousands of millions of values, which every
     later copy, check or message would go through.
@@ -329,27 +304,7 @@ class _SettingsLoader(yaml.SafeLoader):
                     problem=f"{key.value!r} stands there twice", problem_mark=key.start_mark
                 )
             names.append(key.value)
-            if key.tag == _NUMBER_WORD:
-                key.tag = self.DEFAULT_SCALAR_TAG  # the name of something
         return super().construct_mapping(node, deep)
-
-    def construct_number_word(self, node: yaml.ScalarNode) -> NumberWord:
-        return NumberWord(self.construct_scalar(node))
-
-
-_resolve_number_words(_SettingsLoader)
-_SettingsLoader.add_constructor(_NUMBER_WORD, _SettingsLoader.construct_number_word)
-_resolve_number_words(_SettingsDumper)
-_SettingsDumper.add_representer(NumberWord, _SettingsDumper.represent_number_word)
-
-
-def parse_yaml(text: str) -> Any:
-    return yaml.load(text, _SettingsLoader)
-
-
-def format_yaml(value: object, **options: Any) -> str:
-    """YAML from which `parse_yaml` reads an equal value."""
-    return cast(str, yaml.dump(value, Dumper=_SettingsDumper, **options))
 
 
 def _yaml_error(path: Path, error: Exception) -> str:
@@ -365,7 +320,7 @@ def read_yaml_mapping(path: Path) -> JsonObject:
     try:
         if path.stat().st_size > _MAX_YAML_BYTES:
             raise ValueError(f"more than {_MAX_YAML_BYTES:,} bytes")
-        content = parse_yaml(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), _SettingsLoader)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror or error})") from error
     except RecursionError as error:

@@ -14,13 +14,13 @@ from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar, cast
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 import yaml
 from msgspec import Meta, Struct, inspect
 
-from .files import NumberWord, format_yaml, parse_yaml, read_yaml_mapping, write_file
+from .files import read_yaml_mapping, write_file
 from .schema import type_text
 from .suggestions import suggest
 from .typing import JsonObject
@@ -71,7 +71,7 @@ class CheckedSettings(Struct, frozen=True, kw_only=True, dict=True):
         return {name: _plain(value) for name, value in plain.items()}
 
     def as_yaml(self) -> str:
-        return format_yaml(self.as_mapping(), sort_keys=False, allow_unicode=True)
+        return yaml.safe_dump(self.as_mapping(), sort_keys=False, allow_unicode=True)
 
 
 def check_unchanged(
@@ -90,8 +90,7 @@ def check_unchanged(
     defaults = {field.name: _plain(field.default) for field in fields}
     for name, value in current.items():
         began = stored.get(name, defaults[name])
-        # Older versions wrote such a word for a number.
-        if name != "about" and value not in (began, _with_number_words(began, float)):
+        if name != "about" and began != value:
             raise SettingsError(
                 f"{folder} was begun with {name} {began!r}, and now it is {value!r}: {remedy}"
             )
@@ -144,7 +143,7 @@ def _comment(text: str) -> str:
 
 def format_value(value: object) -> str:
     """A value in one-line YAML, as the command line takes it."""
-    return format_yaml(value, default_flow_style=True, width=10_000).split("\n...")[0].strip()
+    return yaml.safe_dump(value, default_flow_style=True, width=10_000).split("\n...")[0].strip()
 
 
 def convert_settings(
@@ -158,33 +157,17 @@ def convert_settings(
             continue
         value = values[name]
         if isinstance(info, inspect.VarTupleType) and not isinstance(value, (list, tuple)):
-            value = [] if value is None else [value]
+            value = () if value is None else (value,)
         if isinstance(info, (inspect.IntType, inspect.FloatType)):
             value = _number(value, is_int=isinstance(info, inspect.IntType))
         if isinstance(value, float) and not math.isfinite(value):
             problems.append(f"{name} is {value}: it has to be a finite number")
             continue
-        # A number wherever the type accepts one.
-        for read in (float, str):
-            with suppress(msgspec.ValidationError):
-                plain = _with_number_words(value, read)
-                converted[name] = msgspec.convert(plain, expected, strict=False)
-                break
-        else:
+        try:
+            converted[name] = msgspec.convert(value, expected, strict=False)
+        except msgspec.ValidationError:
             problems.append(_validation_error(name, value, expected, info))
     return converted, problems
-
-
-def _with_number_words(value: object, read: Callable[[str], object]) -> object:
-    """A value with its words such as 1e-3 as numbers or as texts."""
-    if isinstance(value, NumberWord):
-        return read(value)
-    if isinstance(value, dict):
-        items = cast("dict[object, object]", value).items()
-        return {key: _with_number_words(each, read) for key, each in items}
-    if isinstance(value, list):
-        return [_with_number_words(each, read) for each in cast("list[object]", value)]
-    return value
 
 
 def _number(value: object, is_int: bool) -> object:
@@ -356,7 +339,7 @@ def parse_overrides(words: Iterable[str]) -> JsonObject:
 
 def _parse_value(name: str, text: str) -> object:
     try:
-        value = parse_yaml(text)
+        value = yaml.safe_load(text)
     except yaml.YAMLError:
         raise SettingsError(f"{name}={text}: the value cannot be read") from None
     if isinstance(value, str) and "," in value:

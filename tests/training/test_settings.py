@@ -19,7 +19,7 @@ from german_whist.common.settings import (
     list_settings,
     parse_overrides,
 )
-from german_whist.evaluation.config import LadderConfig, ladder_from, load_ladder
+from german_whist.evaluation.config import LadderConfig, ladder_from
 from german_whist.training.algorithms.registry import own_settings
 from german_whist.training.algorithms.settings import PPOSettings
 from german_whist.training.experiments.benchmark import Benchmark
@@ -240,43 +240,6 @@ def test_show_prints_settings_with_descriptions(capsys: pytest.CaptureFixture[st
 
 
 # -- numbers
-
-
-@pytest.mark.parametrize("word", ["1e-3", "1E5", "-2e-4", "1e+3", "1.5e3", ".5e2"])
-def test_number_with_an_exponent_needs_no_point(word: str, tmp_path: Path) -> None:
-    options = f"network_options: {{eps: {word}, each: [{word}], text: '{word}', {word}: 1}}"
-    path = tmp_path / "mine.yaml"
-    path.write_text(f"network: net:Net\n{options}\nlearning_rate: 1e-3\n", encoding="utf-8")
-    expected = {"eps": float(word), "each": [float(word)], "text": word, word: 1}
-    words = ["network=net:Net", options.replace(": ", "=", 1), "learning_rate=1e-3"]
-    for settings in (load_settings(path), load_settings(None, words)):
-        assert isinstance(settings, PPOSettings)
-        assert settings.network_options == expected
-        assert settings.learning_rate == 1e-3
-        path.write_text(settings.as_yaml(), encoding="utf-8")
-        assert load_settings(path) == settings
-        assert load_settings(None, format_overrides(settings.as_mapping())) == settings
-
-
-@pytest.mark.parametrize("word", ["1e-3", "7e10", "'7e10'"])
-def test_text_may_look_like_a_number_with_an_exponent(word: str, tmp_path: Path) -> None:
-    text, path = word.strip("'"), tmp_path / "mine.yaml"
-    path.write_text(f"about: {word}\ncallbacks: [{word}, mine]\ninit: {word}\n", encoding="utf-8")
-    words = [f"about={word}", f"callbacks=[{word}, mine]", f"init={word}"]
-    for settings in (load_settings(path), load_settings(None, words)):
-        assert (settings.about, settings.callbacks, settings.init) == (text, (text, "mine"), text)
-        path.write_text(settings.as_yaml(), encoding="utf-8")
-        assert load_settings(path) == settings
-        assert load_settings(None, format_overrides(settings.as_mapping())) == settings
-    # A key is hexadecimal.
-    (tmp_path / "ladder.yaml").write_text(f"key: {word}\n", encoding="utf-8")
-    assert load_ladder(tmp_path / "ladder.yaml").key == text
-
-
-def test_folder_of_an_earlier_version_keeps_its_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "settings.yaml"
-    path.write_text("network: net:Net\nnetwork_options: {eps: 1e-3}\ninit: 1e3\n", encoding="utf-8")
-    keep_settings(path, load_settings(path), "name another")
 
 
 def test_odd_number_of_hands_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
