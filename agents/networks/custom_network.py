@@ -63,7 +63,8 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
     Whether it can be made with their values shows when it is made.
     """
     try:
-        signature = inspect.signature(network_class(name))
+        # A decorator may give an argument itself.
+        signature = inspect.signature(network_class(name), follow_wrapped=False)
     except ValueError:  # of a class in C
         return
     try:

@@ -464,6 +464,10 @@ def test_results_whose_runs_were_deleted_stay_until_they_are_made_again(
         assert main(words) == 2
         assert sentence in capsys.readouterr().err
         assert path.read_text(encoding="utf-8") == text.replace(old, new, 1)
+    path.write_text("garbage\n", encoding="utf-8")
+    assert main(words) == 2
+    assert "results.jsonl, line 1: is not valid JSON: " in (error := capsys.readouterr().err)
+    assert error.endswith("delete it and give the same command again\n")
 
 
 def test_values_belong_to_checkpoint_and_evaluation(begun: Path, tmp_path: Path) -> None:
@@ -1401,6 +1405,11 @@ def test_learners_of_one_name_on_two_decks_are_one_learner(
     error = capsys.readouterr().err
     assert "Base on 2x4-h2 and on 2x5-h3 are different learners (" in error
     assert "another name" in error
+    # The code of opponents is not that of the learner.
+    met = [msgspec.structs.replace(each, **common, opponents={"mine:Bot": "0f"}) for each in large]
+    met = [msgspec.structs.replace(each, code="c0de0f") for each in met]
+    other = write_results(tmp_path / "b.jsonl", met)
+    assert main(["benchmark", *files, other, "--folder", str(tmp_path / "page")]) == 0
 
 
 def test_trainer_that_the_name_tells_may_be_written_too(

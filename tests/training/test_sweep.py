@@ -41,6 +41,7 @@ from german_whist.training.experiments import sweep as sweeping
 from german_whist.training.experiments.benchmark import sampled_exploitability
 from german_whist.training.experiments.search_space import (
     Range,
+    base_settings,
     bounds_reached,
     distribution,
     load_sweep,
@@ -890,6 +891,19 @@ def test_range_reads_numbers_as_settings_do(tmp_path: Path) -> None:
     # YAML takes a number without a point for a word.
     path.write_text("space: {learning_rate: {low: 1e-4, high: 1e-2, log: true}}")
     assert load_sweep(path).space == {"learning_rate": Range(low=1e-4, high=1e-2, log=True)}
+
+
+@pytest.mark.parametrize("found", ["1e-2", 0.01])
+def test_list_is_widened_by_numbers_that_yaml_takes_for_words(
+    found: object, tmp_path: Path
+) -> None:
+    path = tmp_path / "space.yaml"
+    path.write_text("space: {ent_coef: [0.001, 1e-2], critic: [oracle, separate]}")
+    space, base = load_sweep(path).space, base_settings(load_sweep(path), tmp_path)
+    reached = bounds_reached(space, [{"ent_coef": found, "critic": "separate"}])
+    assert reached == {"ent_coef": ["high"]}
+    # What Optuna has stored stays as it is.
+    assert widened(space, base, reached)["ent_coef"] == [0.001, "1e-2", 0.1]
 
 
 def test_trial_seconds_buy_the_decisions_of_a_trial(

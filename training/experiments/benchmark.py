@@ -82,6 +82,7 @@ _NETWORK_OPTIONS = "network_options"
 _AGAIN = "and give the same command again"
 _REMEDY = f"delete it {_AGAIN}"
 _OTHER_FOLDER = "name another folder"
+_ANOTHER_FILE = f"name the {RESULTS} of a benchmark, which its command writes anew"
 _FILLED = "filled"
 """What is done in a folder, for the error that refuses a second command."""
 
@@ -602,7 +603,8 @@ def _lines_without_run(jobs: Sequence[BenchmarkJob], folder: Path) -> dict[str, 
     path, named = folder / RESULTS, {job.name: job for job in jobs}
     lines: dict[str, bytes] = {}
     # It is empty where no run came to its end.
-    for result in load_results(path) if path.exists() and path.stat().st_size else ():
+    is_filled = path.exists() and path.read_bytes().strip()
+    for result in load_results(path, _REMEDY) if is_filled else ():
         name = _run_name(*_key(result))
         job = named.get(name)
         if job is None:
@@ -622,9 +624,8 @@ def _run_name(algorithm: str, rules: str, seed: int) -> str:
     return one_line(f"{algorithm} on {rules}, seed {seed}")
 
 
-def load_results(path: Path) -> list[Result]:
+def load_results(path: Path, remedy: str = _ANOTHER_FILE) -> list[Result]:
     """The results of a benchmark from its file, or from one like it."""
-    remedy = f"name the {RESULTS} of a benchmark, which its command writes anew"
     results: list[Result] = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if line:
@@ -716,7 +717,9 @@ def _check_learners(named: Sequence[tuple[Result, str]]) -> None:
     first: dict[str, tuple[Result, str]] = {}
     for result, source in named:
         before, other = first.setdefault(result.algorithm, (result, source))
-        one, two = ({key: _origin_of(each)[key] for key in _LEARNER} for each in (before, result))
+        # The code is also that of the opponents, and a deck with exact values has none.
+        fields = ("settings", "code") if before.opponents == result.opponents else ("settings",)
+        one, two = ({key: _origin_of(each)[key] for key in fields} for each in (before, result))
         if before.rules != result.rules and (difference := _difference(one, two)):
             raise ValueError(
                 f"{other} and {source}: {result.algorithm} on {before.rules} and on {result.rules} "
@@ -740,10 +743,6 @@ def _check_opponents(named: Sequence[tuple[Result, str]]) -> None:
 
 def _key(result: Result) -> tuple[str, str, int]:
     return result.algorithm, result.rules, result.seed
-
-
-_LEARNER = ("settings", "code")
-"""What an algorithm has in common on all rule sets."""
 
 
 def _origin_of(result: Result) -> JsonObject:

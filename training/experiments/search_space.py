@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -263,10 +264,10 @@ def _place(choices: Range | list[Any], value: Any) -> float | None:
         low, high = _ends(choices)
         low, high, at = (_on_scale(choices, each) for each in (low, high, value))
         return (at - low) / (high - low) if high > low else None
-    numbers = _numbers(choices)
-    if len(numbers) < 2 or value not in numbers:
+    numbers, number = _numbers(choices), _as_number(value)
+    if len(numbers) < 2 or number not in numbers:
         return None
-    return numbers.index(value) / (len(numbers) - 1)
+    return numbers.index(number) / (len(numbers) - 1)
 
 
 def _ends(choices: Range) -> tuple[float, float]:
@@ -283,9 +284,20 @@ def _on_scale(choices: Range, value: float) -> float:
 
 def _numbers(choices: list[Any]) -> list[float]:
     """The numbers of a list in order; none if anything else is in it."""
-    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in choices):
-        return []
-    return sorted(choices)
+    numbers = [_as_number(value) for value in choices]
+    return [] if None in numbers else sorted(number for number in numbers if number is not None)
+
+
+def _as_number(value: object) -> float | None:
+    """A number, also if it is written as 1e-3, which YAML takes for a text; None of other values.
+
+    Settings take such a text for the number, too.
+    """
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return float(value)
+        return None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def widened(space: Space, base: Settings, reached: Mapping[str, Sequence[str]]) -> dict[str, Any]:
