@@ -54,7 +54,12 @@ from german_whist.training.algorithms.settings import (
 )
 from german_whist.training.given import Given, on_or_off
 from german_whist.training.rollout.backends import make_backend
-from german_whist.training.rollout.networks import frozen_copy, load_weights, weights_of
+from german_whist.training.rollout.networks import (
+    frozen_copy,
+    load_weights,
+    move_towards,
+    weights_of,
+)
 from german_whist.training.rollout.optimizer import Adam
 from german_whist.training.settings import Settings
 
@@ -339,18 +344,7 @@ class RNaD(Trainer):
     @torch.no_grad()
     def _follow(self) -> None:
         """Move the target network, and every `delta_m` steps the regularization policies."""
-        weight = 1 - self.settings.ema_decay
-        for target, param in zip(
-            self.target_network.parameters(), self.network.parameters(), strict=True
-        ):
-            if param.is_floating_point():
-                target.lerp_(param, weight)
-            else:  # whole numbers, which no gradient changes
-                target.copy_(param)
-        for target, buffer in zip(
-            self.target_network.buffers(), self.network.buffers(), strict=True
-        ):
-            target.copy_(buffer)
+        move_towards(self.target_network, self.network, 1 - self.settings.ema_decay)
         if self.updates % self.settings.delta_m == 0:
             self.previous_reg_network.load_state_dict(self.reg_network.state_dict())
             self.reg_network.load_state_dict(self.target_network.state_dict())

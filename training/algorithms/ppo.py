@@ -28,7 +28,7 @@ from ...common.settings import SettingsDoNotFit
 from ...common.typing import Arrays, JsonObject
 from ..distributed import SINGLE_RANK, Ranks
 from ..rollout.backends import Array, make_backend
-from ..rollout.networks import ActorCritic, frozen_copy, load_weights, weights_of
+from ..rollout.networks import ActorCritic, frozen_copy, load_weights, move_towards, weights_of
 from ..rollout.optimizer import Adam
 from ..rollout.rollout_buffer import RolloutSamples
 from ..rollout.tensor_state import (
@@ -234,20 +234,8 @@ class PPO(Trainer):
             chunks.append(masked_log_softmax(logits, samples.action_masks[rows]))
         return torch.cat(chunks)
 
-    @torch.no_grad()
     def _update_ema(self) -> None:
-        weight = 1 - self.settings.ema_decay
-        for ema_param, param in zip(
-            self.ema_network.parameters(), self.network.parameters(), strict=True
-        ):
-            if param.is_floating_point():
-                ema_param.lerp_(param, weight)
-            else:  # whole numbers, which no gradient changes
-                ema_param.copy_(param)
-        for ema_buffer, buffer in zip(
-            self.ema_network.buffers(), self.network.buffers(), strict=True
-        ):
-            ema_buffer.copy_(buffer)
+        move_towards(self.ema_network, self.network, 1 - self.settings.ema_decay)
 
     def _check_finite(self, metrics: Mapping[str, float]) -> None:
         """Stop at NaN, before it is saved in a state or a checkpoint."""

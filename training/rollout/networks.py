@@ -199,6 +199,18 @@ def frozen_copy(network: Network) -> Network:
 
 
 @torch.no_grad()
+def move_towards(average: nn.Module, network: nn.Module, weight: float) -> None:
+    """Move an exponential moving average of weights towards a network, and copy its buffers."""
+    for target, param in zip(average.parameters(), network.parameters(), strict=True):
+        if param.is_floating_point():
+            target.lerp_(param, weight)
+        else:  # whole numbers, which no gradient changes
+            target.copy_(param)
+    for target, buffer in zip(average.buffers(), network.buffers(), strict=True):
+        target.copy_(buffer)
+
+
+@torch.no_grad()
 def load_weights(network: ActorCritic | CustomNetwork, weights: Mapping[str, Array]) -> None:
     """Copy the weights of a checkpoint; a critic that it does not have stays as it is."""
     if isinstance(network, CustomNetwork):
