@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from german_whist.common.signals import SignalGuard
+from german_whist.common.signals import SignalGuard, process_start
 
 
 @pytest.fixture
@@ -77,3 +78,9 @@ def test_signal_guard_leaves_handlers_of_other_code(monkeypatch: pytest.MonkeyPa
         with SignalGuard([signal.SIGTERM]):
             pass
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_start_of_a_process_tells_it_from_another() -> None:
+    starts = {process_start(os.getpid()), process_start(os.getpid()), process_start(os.getppid())}
+    assert len(starts) == (2 if sys.platform == "linux" else 1)
+    assert process_start(2**30) == ""

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from own_network import NETWORK, settings_of_own_network
 
 from german_whist import train
 from german_whist.cli import main
@@ -134,19 +135,6 @@ def test_a_run_of_changed_code_does_not_go_on(
     sys.modules.pop("coded", None)
 
 
-NETWORK = """
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
-        super().__init__()
-        self.policy = nn.Linear(n_inputs, n_actions)
-
-    def forward(self, observations, hidden_cards=None):
-        return self.policy(observations), observations[:, 0]
-"""
-
-
 @pytest.mark.filterwarnings("ignore:.*has changed since the training:UserWarning")
 def test_a_run_of_a_changed_network_does_not_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -154,9 +142,7 @@ def test_a_run_of_a_changed_network_does_not_go_on(
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     Path("net.py").write_text(NETWORK, "utf-8")
-    small = {"rules": "2x5-h3", "n_envs": 16, "batch_size": 32, "threads": 1, "decisions": 16}
-    unmeasured = {"eval_opponents": [], "final_eval_opponents": []}
-    train({**small, **unmeasured, "network": "net.py:Net", "critic": "separate"}, folder="run")
+    train(settings_of_own_network("2x5-h3"), folder="run")
     options: dict[str, Any] = {**OPTIONS, "hands": 4, "resume": tmp_path / "kept.jsonl"}
     for _ in range(2):
         ladder(["net=run", "threshold"], **options)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from own_network import NETWORK, settings_of_own_network
 
 from german_whist import train
 from german_whist.agents.checkpoints import (
@@ -89,28 +90,13 @@ def test_evaluations_of_a_checkpoint_leave_its_digest(tmp_path: Path) -> None:
     assert code_of(f"{path},sample") != before
 
 
-NETWORK = """
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
-        super().__init__()
-        self.policy = nn.Linear(n_inputs, n_actions)
-
-    def forward(self, observations, hidden_cards=None):
-        return self.policy(observations), observations[:, 0]
-"""
-
-
 def test_class_of_a_network_is_in_its_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     Path("net.py").write_text(NETWORK, "utf-8")
-    small = {"rules": "2x4-h2", "n_envs": 16, "batch_size": 32, "threads": 1, "decisions": 16}
-    unmeasured = {"eval_opponents": [], "final_eval_opponents": []}
-    own = {**small, **unmeasured, "network": "net.py:Net", "critic": "separate"}
+    own = settings_of_own_network("2x4-h2")
     path = str(train(own, folder="run", quiet=True).checkpoint)
     begun = settings_from({**own, "init": "run"})
     of_init, before = foreign_code(begun), code_of("run,sample")

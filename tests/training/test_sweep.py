@@ -711,19 +711,19 @@ def test_sweep_waits_for_a_trial_of_another_command(
     assert [trial.state.name for trial in result.study.trials] == ["COMPLETE", "COMPLETE"]
 
 
-@pytest.mark.skipif(not process_start(os.getpid()), reason="no /proc")
 def test_trial_goes_on_where_its_process_is_another_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweeping, "train_or_resume", no_training)
     monkeypatch.setattr(sweeping.time, "sleep", refuse)
+    monkeypatch.setattr(sweeping, "process_start", lambda pid: f"start of {pid}")
     space = {"ent_coef": {"low": 0.0, "high": 1.0}}
     sweep = load_sweep(written(tmp_path, space=space, trials=2, finalists=1))
     folder = _begun(sweep, tmp_path / "sweep")
     (own,) = study_of(folder).trials
-    assert own.user_attrs["process"][3] == process_start(os.getpid())
+    assert own.user_attrs["process"][3] == f"start of {os.getpid()}"
     other = study_of(folder).ask({"ent_coef": optuna.distributions.FloatDistribution(0.0, 1.0)})
-    process = socket.gethostname(), os.getppid(), 1, f"{process_start(os.getppid())}0"
+    process = socket.gethostname(), os.getppid(), 1, "an earlier start"
     other.set_user_attr("process", process)
     trials = run_sweep(sweep, folder, log=lambda _: None).study.trials
     assert [trial.state.name for trial in trials] == ["COMPLETE", "COMPLETE"]
