@@ -6,11 +6,17 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
 from german_whist.common.suggestions import install_hint
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 ROOT = Path(__file__).resolve().parent.parent
 CLI = "from german_whist.cli import main\nassert main({words}) == 2\nraise SystemExit"
@@ -53,6 +59,11 @@ NEEDS = {
         "from german_whist.training.callbacks.loggers import TensorBoard\n"
         "TensorBoard().on_start(SimpleNamespace(report=sys.exit))",
     ),
+    "the figure of intervals needs matplotlib": (
+        "train",
+        "from german_whist.training.experiments import benchmark_statistics\n"
+        "benchmark_statistics.draw_intervals({})",
+    ),
     "a sweep needs optuna": (
         "sweep",
         "from german_whist.training.experiments.search_space import import_optuna\nimport_optuna()",
@@ -74,6 +85,7 @@ NEEDS = {
 }
 HIDDEN = [
     "PIL",
+    "matplotlib",
     "numba.cuda",
     "onnx",
     "onnxruntime",
@@ -121,6 +133,17 @@ def test_missing_extra_is_named_with_command_and_page(need: str, errors: dict[st
     extra, _ = NEEDS[need]
     assert need in errors[need]
     assert f'pip install ".[{extra}]" in a clone of the repository' in errors[need]
+
+
+@pytest.mark.parametrize("need", [need for need in NEEDS if " needs " in need])
+def test_extra_brings_what_it_is_named_for(need: str) -> None:
+    """A dependency may no longer bring a package along that it once brought."""
+    module = need.rpartition(" needs ")[2]
+    distributions = packages_distributions().get(module, [module])
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    required = extra["optional-dependencies"][NEEDS[need][0]]
+    names = {re.split(r"[^\w.-]", each)[0].lower().replace("_", "-") for each in required}
+    assert names & {name.lower().replace("_", "-") for name in distributions}
 
 
 CHECKER = """
