@@ -90,6 +90,6 @@ def check_trusted(code: str) -> None:
 
 def _untrusted(code: str) -> UntrustedCode:
     return UntrustedCode(
-        f"{code} is code that a file names, and the command does not: look at it, and if you trust "
-        f"it add --trust {shlex.quote(code)}"
+        f"a file names the code {code}, and loading it would execute it: read this code, and if you "
+        f"trust it add --trust {shlex.quote(code)}"
     )

@@ -133,10 +133,13 @@ class CustomNetwork(nn.Module):
             try:
                 self.module = make(n_inputs, n_actions, n_hidden_inputs, **options)
             except Exception as error:
+                trace = error.__traceback__
+                # Arguments that do not fit are refused here, and not in a line of the class.
+                where = f" ({error_location(error)})" if trace and trace.tb_next else ""
                 raise SettingsDoNotFit(
                     f"{name} cannot be made with {n_inputs} inputs, {n_actions} actions, "
                     f"{n_hidden_inputs} hidden inputs and the options {dict(options)}: "
-                    f"{error_text(error)} ({error_location(error)})"
+                    f"{error_text(error)}{where}"
                 ) from error
         self._check_parts()
         self.eval()

@@ -190,10 +190,11 @@ def test_changed_source_is_told_and_misfitting_weights_are_refused(tmp_path: Pat
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"critic": "shared"}, "critic is 'shared', and what"),
+        ({"critic": "shared"}, "critic is 'shared', and the class"),
         ({"hidden_sizes": [8]}, r"hidden_sizes is \[8\], which is for the MLP"),
         ({"rules": ["2x4-h2", "2x5-h2"]}, "learns one rule set, and rules lists 2"),
         ({"network": ""}, "network_options are those of a custom network"),
+        ({"network_options": {"width:8": None}}, "'width:8' is a name without a value in YAML"),
     ],
 )
 def test_settings_beside_an_custom_network_are_checked(

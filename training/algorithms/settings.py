@@ -191,8 +191,9 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
             )
         if self.network and self.critic == "shared":
             raise SettingsError(
-                f"critic is 'shared', and what {self.network} shares is its own affair: give "
-                "critic=separate, or critic=oracle for hidden cards as a second input"
+                f"critic is 'shared', and the class {self.network} itself decides what its policy and "
+                "its critic share: give critic=separate, or critic=oracle for hidden cards as a "
+                "second input"
             )
         if not self.learning_rate and not self.learning_rate_end:
             raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learned")
@@ -482,6 +483,12 @@ def check_batch_fits(batch_size: int, **sizes: int) -> None:
 def _check_network(settings: PPOSettings | NFSPSettings) -> None:
     if settings.network_options and not settings.network:
         raise SettingsError("network_options are those of a custom network: name its class")
+    for name, value in settings.network_options.items():
+        if ":" in name and value is None:
+            raise SettingsError(
+                f"network_options: {name!r} is a name without a value in YAML: write a space after "
+                "the colon"
+            )
     try:
         stored = json.loads(json.dumps(settings.network_options, allow_nan=False))
     except (TypeError, ValueError):
@@ -494,9 +501,9 @@ def _check_network(settings: PPOSettings | NFSPSettings) -> None:
         )
     if settings.network and settings.hidden_sizes != (default := type(settings)().hidden_sizes):
         raise SettingsError(
-            f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: give "
-            f"{' '.join(format_overrides({'hidden_sizes': default}))}, the default, and the sizes "
-            f"of {settings.network} as network_options"
+            f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: leave it out, or "
+            f"undo that of a preset by {' '.join(format_overrides({'hidden_sizes': default}))}, and "
+            f"give the sizes of {settings.network} as network_options"
         )
 
 

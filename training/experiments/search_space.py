@@ -180,6 +180,7 @@ def load_sweep(path: str | Path) -> Sweep:
             "leave one of the two out"
         )
     code_of_trials(sweep, base, f"{path}: space")
+    import_optuna()
     for name, choices in sweep.space.items():
         try:
             distribution(base, name, choices)
