@@ -191,9 +191,9 @@ class PPOSettings(Settings, frozen=True, kw_only=True):
             )
         if self.network and self.critic == "shared":
             raise SettingsError(
-                f"critic is 'shared', and the class {self.network} itself decides what its policy and "
-                "its critic share: give critic=separate, or critic=oracle for hidden cards as a "
-                "second input"
+                f"critic is 'shared', and the class {self.network} itself decides what its policy "
+                "and its critic share: give critic=separate, or critic=oracle for hidden cards as "
+                "a second input"
             )
         if not self.learning_rate and not self.learning_rate_end:
             raise SettingsError("learning_rate and learning_rate_end are 0: nothing is learned")
@@ -501,9 +501,10 @@ def _check_network(settings: PPOSettings | NFSPSettings) -> None:
         )
     if settings.network and settings.hidden_sizes != (default := type(settings)().hidden_sizes):
         raise SettingsError(
-            f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: leave it out, or "
-            f"undo that of a preset by {' '.join(format_overrides({'hidden_sizes': default}))}, and "
-            f"give the sizes of {settings.network} as network_options"
+            f"hidden_sizes is {list(settings.hidden_sizes)}, which is for the MLP: leave it "
+            "out, or undo that of a preset by "
+            f"{' '.join(format_overrides({'hidden_sizes': default}))}, and give the sizes of "
+            f"{settings.network} as network_options"
         )
 
 

@@ -153,7 +153,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
     network_algorithm: Annotated[
         str,
         doc(
-            "Algorithm, with its settings, that trains a network named on the command line. "
+            "Name in `algorithms` of the learner that trains a network named on the command line. "
             "Empty: the first algorithm that accepts a network of your own."
         ),
     ] = ""

@@ -301,7 +301,15 @@ def given_table(results: Sequence[Result]) -> str:
     for run in results:
         given = [str(getattr(run.given, name)) for name in Given.__struct_fields__]
         rows[(_code(run.algorithm), *map(markdown_text, (*given, run.machine)))] = None
-    header = ["algorithm", "critic sees", "observation", "precision", "EMA", "counted", "processor"]
+    header = [
+        "algorithm",
+        "critic sees",
+        "observation",
+        "precision",
+        "EMA",
+        "decisions counted",
+        "processor",
+    ]
     return markdown_table(header, [[*row] for row in rows])
 
 

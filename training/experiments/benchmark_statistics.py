@@ -94,10 +94,16 @@ def _title(column: Column) -> str:
 def estimate_text(estimate: Estimate, digits: int = 4) -> str:
     """A value with its interval in brackets, if it has one."""
     low, value, high = (
-        f"{bound:.{digits}f}" if abs(bound) >= 0.001 or not bound else f"{bound:.1g}"
-        for bound in (estimate.low, estimate.value, estimate.high)
+        _number_text(bound, digits) for bound in (estimate.low, estimate.value, estimate.high)
     )
     return f"{value} [{low}, {high}]" if math.isfinite(estimate.margin_of_error) else value
+
+
+def _number_text(number: float, digits: int) -> str:
+    """A number with so many digits behind the point; a small one with two digits that count."""
+    if number and abs(number) < 0.001:
+        digits = 1 - math.floor(math.log10(abs(number)))
+    return f"{number:.{digits}f}"
 
 
 def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, bytes]:
