@@ -525,7 +525,7 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
 
 def _check_restored(trainer: Trainer, state: RunState, folder: Path) -> None:
     """Refuse a trainer that forgot a part of its policy, and would go on with another one."""
-    if state.policy_sha256 and state.policy_sha256 != digest_of(trainer.policy_weights()):
+    if state.policy_sha256 and state.policy_sha256 != digest_of(finite_policy(trainer)[0]):
         name = type(trainer).__name__
         raise CheckpointError(
             f"{folder / STATE}: {name} does not restore the policy that was saved: name all "

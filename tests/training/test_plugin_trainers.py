@@ -248,6 +248,15 @@ def test_trainer_that_forgets_its_policy_is_not_resumed(
     assert main(RESUME) == 0  # It trains nothing more.
 
 
+def test_weights_of_a_trainer_may_be_tensors(folder: Path) -> None:
+    pytest.importorskip("torch")
+    body = "def policy_weights(self):\n    import torch\n    weights = super().policy_weights()\n"
+    body += "    return {name: torch.tensor(each) for name, each in weights.items()}\n"
+    body += "def state(self): return {}, {'decisions': self.decisions, 'hands': self.hands}"
+    assert train(folder, body) == 0
+    assert main([*RESUME, "decisions=150"]) == 0
+
+
 @pytest.mark.parametrize("number", ["np.array(0.5)", "np.float32(0.5)", "torch.tensor(0.5)"])
 def test_metrics_may_be_numbers_of_numpy_and_torch(folder: Path, number: str) -> None:
     pytest.importorskip("torch")
