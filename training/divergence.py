@@ -44,9 +44,7 @@ def check_metrics(trainer: Trainer, metrics: object) -> None:
 
 def finite_policy(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
     """Weights of the policy and their card; ArithmeticError if no agent could play by them."""
-    # A trainer of one's own may give tensors.
-    weights = {name: np.asarray(array) for name, array in trainer.policy_weights().items()}
-    card = trainer.network_card()
+    weights, card = trainer.policy_weights(), trainer.network_card()
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise ArithmeticError(

@@ -57,13 +57,7 @@ from .folder import (
     settings_of,
 )
 from .presets import changed_settings, command_of
-from .run_state import (
-    RunState,
-    digest_of,
-    remedy_without_state,
-    save_state,
-    write_policy,
-)
+from .run_state import RunState, remedy_without_state, save_state, write_policy
 from .settings import Settings
 from .trainer_clock import TrainerClock, is_own
 from .warm_start import load_warm_start
@@ -388,16 +382,11 @@ class Run(TrainingRun):
     def save_state(self) -> None:
         """Save everything that the rest of the run depends on."""
         with self._clock.work():
-            weights, _ = finite_policy(self.trainer)
+            finite_policy(self.trainer)
             arrays, plain = self.trainer.state()
         self._costs()
-        state = msgspec.structs.replace(
-            self.state,
-            trainer=plain,
-            pending=[*self.state.pending, *self.evaluation_queue.pending],
-            # Those of the package resume by its tests, and some take seconds for their weights.
-            policy_sha256="" if is_own(self.trainer) else digest_of(weights),
-        )
+        pending = [*self.state.pending, *self.evaluation_queue.pending]
+        state = msgspec.structs.replace(self.state, trainer=plain, pending=pending)
         save_state(self.folder / STATE, arrays, state)
         self._saved = self.trainer.decisions
 
@@ -508,7 +497,6 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
     # A run at its end only says so.
     if settings != before or not state.finished:
         check_eval_opponents(settings)
-        _check_restored(trainer, state, folder)
     if settings != before:
         changed = _check_that_changes_matter(run, before)
         if not (_FINAL_SETTINGS - {"callbacks"}).issuperset(changed):
@@ -521,17 +509,6 @@ def _resume(lock: FolderLock, words: Sequence[str], callbacks: Iterable[object])
         state.finished = False
         run.save()
     return run
-
-
-def _check_restored(trainer: Trainer, state: RunState, folder: Path) -> None:
-    """Refuse a trainer that forgot a part of its policy, and would go on with another one."""
-    if state.policy_sha256 and state.policy_sha256 != digest_of(finite_policy(trainer)[0]):
-        name = type(trainer).__name__
-        raise CheckpointError(
-            f"{folder / STATE}: {name} does not restore the policy that was saved: name all "
-            "attributes that its policy_weights() and its training need in state_attributes, or "
-            f"undo changes of its code since; {remedy_without_state(folder)}"
-        )
 
 
 def _trust_own_module(trainer: Trainer, card: NetworkCard) -> None:

@@ -67,8 +67,6 @@ class RunState(Struct, forbid_unknown_fields=True):
     """Commands that have trained the policy."""
     network_sha256: str = ""
     """Of the source of a network of the user's own."""
-    policy_sha256: str = ""
-    """Of the weights of the policy when the state was saved, for a trainer of the user's own."""
     init: Origin | None = None
     """Checkpoint from whose weights the run began."""
     evaluation_due: bool = False

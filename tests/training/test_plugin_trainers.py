@@ -223,40 +223,6 @@ def test_what_a_trainer_may_not_return_is_named(
     assert not list(folder.rglob("*.safetensors")) or "iterate" in body
 
 
-FORGETFUL = """
-grown = 0.0
-def iterate(self):
-    self.grown += 1
-    return super().iterate()
-def policy_weights(self):
-    return {name: each + self.grown for name, each in super().policy_weights().items()}
-def state(self):
-    return {}, {"decisions": self.decisions, "hands": self.hands}
-"""
-RESUME = ["train", "--resume", "runs/own-1", "--trust", "own:Own"]
-
-
-def test_trainer_that_forgets_its_policy_is_not_resumed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train(folder, FORGETFUL) == 0
-    kept = [folder / "runs" / "own-1" / name for name in ("state.safetensors", "settings.yaml")]
-    before = [path.read_bytes() for path in kept]
-    assert main([*RESUME, "decisions=150"]) == 2
-    assert "Own does not restore the policy that was saved: name all" in capsys.readouterr().err
-    assert [path.read_bytes() for path in kept] == before
-    assert main(RESUME) == 0  # It trains nothing more.
-
-
-def test_weights_of_a_trainer_may_be_tensors(folder: Path) -> None:
-    pytest.importorskip("torch")
-    body = "def policy_weights(self):\n    import torch\n    weights = super().policy_weights()\n"
-    body += "    return {name: torch.tensor(each) for name, each in weights.items()}\n"
-    body += "def state(self): return {}, {'decisions': self.decisions, 'hands': self.hands}"
-    assert train(folder, body) == 0
-    assert main([*RESUME, "decisions=150"]) == 0
-
-
 @pytest.mark.parametrize("number", ["np.array(0.5)", "np.float32(0.5)", "torch.tensor(0.5)"])
 def test_metrics_may_be_numbers_of_numpy_and_torch(folder: Path, number: str) -> None:
     pytest.importorskip("torch")
