@@ -90,6 +90,6 @@ def check_trusted(code: str) -> None:
 
 def _untrusted(code: str) -> UntrustedCode:
     return UntrustedCode(
-        f"a file names the code {code}, and loading it would execute it: read this code, and if "
-        f"you trust it add --trust {shlex.quote(code)}"
+        f"a file names {code}, and loading it executes code: find out whose it is, and if you "
+        f"trust it add --trust {shlex.quote(code)}"
     )

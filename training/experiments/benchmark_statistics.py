@@ -101,9 +101,11 @@ def estimate_text(estimate: Estimate, digits: int = 4) -> str:
 
 def _number_text(number: float, digits: int) -> str:
     """A number with so many digits behind the point; a small one with two digits that count."""
-    if number and abs(number) < 0.001:
-        digits = 1 - math.floor(math.log10(abs(number)))
-    return f"{number:.{digits}f}"
+    if not number or abs(number) >= 0.001:
+        return f"{number:.{digits}f}"
+    if abs(number) < 1e-6:
+        return f"{number:.1e}"
+    return f"{number:.{1 - math.floor(math.log10(abs(number)))}f}"
 
 
 def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, bytes]:
