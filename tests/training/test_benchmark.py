@@ -42,7 +42,7 @@ from german_whist.common.provenance import processor
 from german_whist.common.settings import SettingsError
 from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
-from german_whist.evaluation import evaluate
+from german_whist.evaluation import Estimate, evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
 from german_whist.training.experiments import benchmark as benchmarking
 from german_whist.training.experiments import benchmark_report
@@ -66,6 +66,7 @@ from german_whist.training.experiments.benchmark_report import (
 )
 from german_whist.training.experiments.benchmark_statistics import (
     draw_intervals,
+    estimate_text,
     interquartile_table,
 )
 from german_whist.training.folder import FolderLock
@@ -1192,6 +1193,18 @@ def test_pairs_have_welchs_intervals_and_iqms_leave_out_a_quarter() -> None:
     assert "| `mmd` | 0.0700 [" in markdown
     apart = [*results_of("2x4-h2", "a", [0.1], [0.11]), *results_of("2x4-h2", "b", [0.3], [0.31])]
     assert "| `a` − `b` | **-0.2000 [" in page(apart, "", "")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [
+        ((0.00015, 0.0000871, 0.0012), "0.00015 [0.000087, 0.0012]"),
+        ((0.0006, -0.00012, 0.02), "0.00060 [-0.00012, 0.0200]"),
+        ((2.8e-7, 0.0, 1e-5), "2.8e-07 [0.0000, 0.000010]"),
+    ],
+)
+def test_small_numbers_keep_two_digits(bounds: tuple[float, float, float], text: str) -> None:
+    assert estimate_text(Estimate(*bounds)) == text
 
 
 def test_figure_of_intervals_is_the_same_each_time() -> None:

@@ -365,6 +365,7 @@ def test_what_is_wrong_with_a_network_is_said(
     with pytest.raises((ValueError, RunStopped), match=message) as told:
         train({**settings, **changes}, folder=tmp_path / "run", quiet=True, decisions=100)
     assert (tmp_path / "run").exists() == isinstance(told.value, RunStopped)
+    assert "custom_network.py:" not in str(told.value)  # no line of the package
 
 
 POOLING = """
