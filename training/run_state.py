@@ -30,6 +30,7 @@ from ..agents.networks.policy import NetworkAgent
 from ..common.files import write_file
 from ..common.provenance import processor_and_cores, revision
 from ..common.schema import convert, read_json, short_repr
+from ..common.suggestions import type_phrase
 from ..common.typing import Array, JsonObject
 from ..engine.rules import Rules
 from .settings import Settings
@@ -87,17 +88,20 @@ class RunState(Struct, forbid_unknown_fields=True):
 def save_state(path: Path, arrays: Mapping[str, Array], plain: RunState) -> None:
     try:
         text = json.dumps(msgspec.to_builtins(plain), allow_nan=False)
-        native = {name: _native(array) for name, array in arrays.items()}
+        native = {name: _native(name, array) for name, array in arrays.items()}
         data = save(native, {"run": text, "sha256": digest_of(native, text)})
     except (TypeError, ValueError, SafetensorError) as error:
         raise TypeError(
-            f"the state of the trainer cannot be saved ({error}): its arrays hold numbers of up to "
-            "64 bits, and its plain values are what JSON has, without NaN and infinity"
+            f"the state of the trainer cannot be saved ({error}): its arrays are of NumPy and hold "
+            "numbers of up to 64 bits, and its plain values are what JSON has, without NaN and "
+            "infinity"
         ) from error
     write_file(path, data)
 
 
-def _native(array: Array) -> Array:
+def _native(name: str, array: Array) -> Array:
+    if not isinstance(array, (np.ndarray, np.generic)):
+        raise TypeError(f"{name} is {type_phrase(array)}")
     return np.asarray(array, array.dtype.newbyteorder("="), order="C")
 
 

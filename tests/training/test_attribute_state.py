@@ -134,7 +134,7 @@ def test_every_generator_of_numpy_goes_on(kind: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.zeros(3, complex), r"cannot be saved .*complex128.*: its arrays hold numbers of up to"),
+        (np.zeros(3, complex), r"cannot be saved .*complex128.*: its arrays are of NumPy"),
         (np.array([None]), "the state of the trainer cannot be saved"),
         (np.array([1, -np.inf]), "thing holds NaN or infinity, and no run goes on from that"),
     ],
@@ -142,6 +142,12 @@ def test_every_generator_of_numpy_goes_on(kind: Any, tmp_path: Path) -> None:
 def test_what_no_state_can_hold_is_refused(value: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         restored_from_file(value, value, tmp_path)
+
+
+def test_arrays_that_numpy_did_not_make_are_refused_by_name(tmp_path: Path) -> None:
+    arrays: Any = {"weight": torch.zeros(3)}
+    with pytest.raises(TypeError, match=r"\(weight is a Tensor\): its arrays are of NumPy"):
+        save_state(tmp_path / "state", arrays, RunState(trainer={}))
 
 
 def test_plain_values_that_json_lacks_are_refused(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import Estimate, evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
+from german_whist.training.algorithms.registry import trainer_kind
 from german_whist.training.experiments import benchmark as benchmarking
 from german_whist.training.experiments import benchmark_report
 from german_whist.training.experiments.benchmark import (
@@ -622,6 +623,29 @@ def test_failed_training_says_why_where_the_benchmark_runs(
     with pytest.raises(RunStopped):
         measure_job(job)
     assert not capsys.readouterr().out
+
+
+def test_run_that_cannot_be_resumed_is_to_be_trained_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job, *_) = load_benchmark(written(tmp_path / "tiny.yaml")).jobs(tmp_path)
+    interrupt = interrupted_when(lambda run: run.trainer.decisions > 100)
+    with monkeypatch.context() as patched:
+        patched.setattr(benchmarking, "HalvedBudgets", lambda _: interrupt)
+        with pytest.raises(RunStopped):
+            measure_job(job)
+
+    def restore(*_: object) -> None:
+        raise ValueError("the net has another shape")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trainer_kind("mccfr"), "restore", restore)
+        advice = rf"anew: delete {re.escape(str(job.folder))} and give the same command again"
+        with pytest.raises(ValueError, match=rf"the net has another shape.*; .* {advice}"):
+            measure_job(job)
+    shutil.rmtree(job.folder)
+    measure_job(job)
+    assert points_in(job.folder)
 
 
 def path_of(job: Any) -> Path:

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ...agents.checkpoints import FOLDER, list_checkpoints
+from ...agents.checkpoints import FOLDER, CheckpointError, list_checkpoints
 from ...agents.registry import load_agent
 from ...common.executors import LOCAL
 from ...common.files import file_name, read_yaml_mapping, write_file
@@ -806,7 +806,16 @@ class HalvedBudgets(Callback):
 def _train(job: BenchmarkJob) -> Iterator[Point]:
     callbacks = [HalvedBudgets(job.benchmark.eval_points)]
     settings = settings_from(job.settings)
-    trained = train_or_resume(settings, job.folder / RUN, quiet=True, callbacks=callbacks)
+    resumed = (job.folder / RUN / STATE).exists()
+    try:
+        trained = train_or_resume(settings, job.folder / RUN, quiet=True, callbacks=callbacks)
+    except CheckpointError as error:
+        if not resumed:
+            raise
+        # A run from its weights, as the error may advise, would be another run than the job's.
+        raise CheckpointError(
+            f"{error}; a benchmark has to train it anew: delete {job.folder} {_AGAIN}"
+        ) from error
     rows = {int(row["decisions"]): row for row in trained.rows}
     for checkpoint in list_checkpoints(job.folder / RUN / FOLDER):
         decisions = int(checkpoint.stem)
