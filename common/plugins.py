@@ -182,7 +182,8 @@ def _callables_of(module: object) -> list[str]:
 def _import_file(path: str) -> object:
     """A file as a module, loaded once for each place that it lies at."""
     if not os.path.isfile(path):
-        raise ValueError(f"{path}: there is no such file")
+        below = "" if os.path.isabs(path) else f" below {os.getcwd()}"
+        raise ValueError(f"{path}: there is no such file{below}")
     return _loaded_file(os.path.abspath(path))
 
 

@@ -180,6 +180,10 @@ def _number(value: object, is_int: bool) -> object:
 
 def _validation_error(name: str, value: object, expected: object, info: inspect.Type) -> str:
     quoted = "empty" if value is None else repr(_plain(value))
+    if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+        return (
+            f"{name} is {quoted}: its names have to be texts: write on, yes and numbers in quotes"
+        )
     hint = ""
     if isinstance(info, inspect.LiteralType):
         hint = suggest(value, map(str, info.values), listed=False)

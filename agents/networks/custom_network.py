@@ -206,11 +206,13 @@ class CustomNetwork(nn.Module):
                 ) from error
 
     @torch.no_grad()
-    def check_answers(self) -> None:
-        """Refuse what needs hidden cards, or answers otherwise when asked again or beside others.
+    def check_answers(self, twin: CustomNetwork) -> None:
+        """Refuse what answers by hidden cards, or otherwise when asked again or beside others.
 
-        Its probabilities could be neither stated nor measured. Not to be trained afterwards: asking
-        may change what `forward` keeps, and weights of zero, which would hide all, become others.
+        Its probabilities could be neither stated nor measured. `twin` is made with the same seed,
+        and has to be the same network when it has the same weights, as one from a checkpoint has.
+        Not to be trained afterwards: asking may change what `forward` keeps, and weights of zero,
+        which would hide all, become others.
         """
         names = {*self.state_dict()}
         self._check_without_hidden_cards()
@@ -222,13 +224,21 @@ class CustomNetwork(nn.Module):
             if param.requires_grad and not param.any():
                 param.normal_(generator=generator)
         self._check_same_answers(observations, names)
+        self._check_without_influence(observations, generator)
+        twin.load_weights(self.weights())
+        self._check_twin(observations, twin)
 
     def _check_same_answers(self, observations: Tensor, names: set[str]) -> None:
         """Refuse answers that are random or of other rows, and weights beside those of `names`."""
+        seen = observations.clone()
         try:
-            logits, again = self(observations)[0], self(observations)[0]
+            logits, again = self(seen)[0], self(observations.clone())[0]
         except Exception:
             return  # It is told where it learns, with the lines of the class.
+        if not seen.equal(observations):
+            raise ValueError(
+                f"{self.name} changes its observations in place: let forward work on a copy"
+            )
         if made := {*self.state_dict()} - names:
             made_names = ", ".join(sorted(name.removeprefix("module.") for name in made))
             raise ValueError(
@@ -252,6 +262,32 @@ class CustomNetwork(nn.Module):
             raise ValueError(
                 f"{self.name} answers an observation otherwise beside other ones: let each row of "
                 "the answer depend on the same row of the observations alone"
+            )
+
+    def _check_without_influence(self, observations: Tensor, generator: torch.Generator) -> None:
+        """Refuse logits that depend on hidden cards, which whoever plays does not see."""
+        shape = _CHECKED_ROWS, self._n_hidden_inputs
+        hidden_cards = torch.randint(2, shape, generator=generator).float()
+        try:
+            logits, others = self(observations)[0], self(observations, hidden_cards)[0]
+        except Exception:
+            return  # It is told where it learns, with the lines of the class.
+        if not _alike(logits, others):
+            raise ValueError(
+                f"{self.name} gives other logits when it is given hidden cards: let the values "
+                "alone depend on them, since whoever plays does not see them"
+            )
+
+    def _check_twin(self, observations: Tensor, twin: CustomNetwork) -> None:
+        try:
+            logits, others = self(observations)[0], twin(observations)[0]
+        except Exception:
+            return  # It is told where it learns, with the lines of the class.
+        if not _alike(logits, others):
+            raise ValueError(
+                f"{self.name} is another network when it is made again with the same weights: draw "
+                "random numbers in __init__ from torch's generator, which has the run's seed, or "
+                "keep what they give in a buffer"
             )
 
     def forward(self, x: Tensor, hidden_cards: Tensor | None = None) -> tuple[Tensor, Tensor]:

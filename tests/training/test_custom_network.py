@@ -194,6 +194,7 @@ def test_changed_source_is_told_and_misfitting_weights_are_refused(tmp_path: Pat
         ({"hidden_sizes": [8]}, r"hidden_sizes is \[8\], which is for the MLP"),
         ({"rules": ["2x4-h2", "2x5-h2"]}, "learns one rule set, and rules lists 2"),
         ({"network": ""}, "network_options are those of a custom network"),
+        ({"network_options": {True: 8}}, "its names have to be texts: write on, yes and numbers"),
         ({"network_options": {"width:8": None}}, "'width:8' is a name without a value in YAML"),
     ],
 )
@@ -222,6 +223,8 @@ def test_class_from_an_interpreter_is_trained(
 
 
 WRONG = """
+import random
+
 import torch
 from torch import nn
 
@@ -325,6 +328,24 @@ class Late(Base):
 class Good(Base):
     def forward(self, observations, hidden_cards=None):
         return self.policy(observations), observations[:, 0] * self.policy.bias[0]
+
+class Peeking(Base):
+    def forward(self, observations, hidden_cards=None):
+        logits = self.policy(observations)
+        if hidden_cards is not None:
+            logits = logits + hidden_cards.sum(1, keepdim=True) * torch.arange(52.0)
+        return logits, observations[:, 0]
+
+class Halving(Base):
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations.mul_(0.5)), observations[:, 0]
+
+class Shuffled(Base):
+    def __init__(self, n_inputs, n_actions, n_hidden_inputs):
+        super().__init__(n_inputs, n_actions, n_hidden_inputs)
+        self.order = random.sample(range(n_inputs), n_inputs)
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(observations[:, self.order]), observations[:, 0]
 """
 
 
@@ -352,6 +373,9 @@ class Good(Base):
         ("Normed", {}, "does not answer observations in another order, or one alone: ValueError"),
         ("Late", {}, "makes value.bias, value.weight in forward, where no optimizer knows of it"),
         ("NoValues", {"critic": "oracle"}, "returned values of shape None: one value for each"),
+        ("Peeking", {"critic": "oracle"}, "gives other logits when it is given hidden cards: let"),
+        ("Halving", {}, "changes its observations in place: let forward work on a copy"),
+        ("Shuffled", {}, "is another network when it is made again with the same weights: draw"),
         ("Good", {"critic_warmup": 0.1}, "has no method critic_parameters"),
         ("Good", {"critic_lr_scale": 2.0}, "has no method critic_parameters"),
     ],
@@ -1032,7 +1056,7 @@ def test_check_of_a_network_changes_nothing_of_it(
     for name in ("checked", "unchecked"):
         run = train(settings, folder=tmp_path / name, quiet=True, decisions=100)
         runs.append(read_checkpoint(run.checkpoint).weights)
-        monkeypatch.setattr(CustomNetwork, "check_answers", lambda _: None)
+        monkeypatch.setattr(CustomNetwork, "check_answers", lambda *_: None)
     assert all(np.array_equal(runs[0][name], runs[1][name]) for name in runs[0])
     assert runs[0]["asked"] > 0
 
