@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 
 from ..agents.checkpoints import may_overflow, policy_layers, weight_shapes
@@ -12,6 +13,9 @@ from ..common.schema import short_repr
 from ..common.suggestions import type_phrase
 from ..common.typing import Arrays
 from .algorithms.base import Trainer
+
+RUN_COLUMNS = ("decisions", "hands_played", "seconds", "processor_seconds", "env_steps")
+"""What the run itself writes of each iteration."""
 
 
 def is_divergence(error: BaseException) -> bool:
@@ -32,6 +36,11 @@ def check_metrics(trainer: Trainer, metrics: object) -> None:
             "there are none"
         )
     for name, value in metrics.items():
+        if name in RUN_COLUMNS:
+            raise ValueError(
+                f"{method} returned a metric called {name!r}, which is a column of the run itself: "
+                "give the metric another name"
+            )
         try:
             is_finite = math.isfinite(value)
         except (TypeError, ValueError):  # a number of NumPy or torch has no dimensions
@@ -42,9 +51,25 @@ def check_metrics(trainer: Trainer, metrics: object) -> None:
             raise ArithmeticError(f"{name} became {value} after {decisions:,} decisions")
 
 
+def check_counts(trainer: Trainer, before: int) -> None:
+    """Refuse counts that are no whole numbers, or decisions below those `before` the iteration."""
+    name = type(trainer).__name__
+    for count in ("decisions", "hands"):
+        value = getattr(trainer, count)
+        if int(value) != value:
+            raise ValueError(f"{name}.iterate() made {count} {value}: count in whole numbers")
+        setattr(trainer, count, int(value))  # NumPy's integers are no JSON
+    if trainer.decisions < before:
+        raise ValueError(
+            f"{name}.iterate() lowered decisions from {before:,} to {trainer.decisions:,}: they "
+            "are those of the whole training, so add to them"
+        )
+
+
 def finite_policy(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
     """Weights of the policy and their card; ArithmeticError if no agent could play by them."""
     weights, card = trainer.policy_weights(), trainer.network_card()
+    _check_types(type(trainer).__name__, weights, card)
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise ArithmeticError(
@@ -71,3 +96,23 @@ def finite_policy(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
             "large that outputs of the network may become infinite"
         )
     return weights, card
+
+
+def _check_types(trainer: str, weights: object, card: object) -> None:
+    """Refuse weights that are no arrays by name, and a card that could not be read again."""
+    method = f"{trainer}.policy_weights()"
+    if not isinstance(weights, dict):
+        raise ValueError(f"{method} returned {type_phrase(weights)}: return a dict of arrays")
+    for name, array in weights.items():
+        if not isinstance(array, np.ndarray):
+            raise ValueError(
+                f"{method} returned {type_phrase(array)} as {name!r}: return arrays of NumPy, as "
+                "tensor.detach().cpu().numpy() makes of a tensor of torch"
+            )
+    method = f"{trainer}.network_card()"
+    if not isinstance(card, NetworkCard):
+        raise ValueError(f"{method} returned {type_phrase(card)}: return a NetworkCard")
+    try:
+        msgspec.convert(msgspec.to_builtins(card), NetworkCard)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{method} returned a card that cannot be read again: {error}") from error

@@ -41,7 +41,7 @@ from .callbacks.evaluation import (
 from .callbacks.loggers import TensorBoard
 from .callbacks.report_files import ReportFiles
 from .distributed import RanksLost, current_ranks
-from .divergence import check_metrics, finite_policy, is_divergence
+from .divergence import check_counts, check_metrics, finite_policy, is_divergence
 from .folder import (
     SETTINGS,
     STATE,
@@ -210,8 +210,7 @@ class Run(TrainingRun):
         with self._clock.work():
             metrics = trainer.iterate()
         check_metrics(trainer, metrics)
-        # NumPy's integers are no JSON.
-        trainer.decisions, trainer.hands = int(trainer.decisions), int(trainer.hands)
+        check_counts(trainer, before)
         self._iterating = False
         state.seconds = time.monotonic() - started
         if trainer.stopped:
@@ -530,13 +529,15 @@ def _check_module(trainer: Trainer, weights: Arrays, card: NetworkCard) -> None:
 
     settings = trainer.settings
     actions = max(options.rules.actions for options in settings.all_options)
-    network = network_of_card(card, settings.options.rules, actions, settings.seed)
+    network, twin = (
+        network_of_card(card, settings.options.rules, actions, settings.seed) for _ in range(2)
+    )
     try:
         network.load_weights(weights)
     except CheckpointError as error:
         method = f"{type(trainer).__name__}.policy_weights()"
         raise CheckpointError(f"what {method} returns does not fit its card: {error}") from error
-    network.check_answers()
+    network.check_answers(twin)
 
 
 def _source_of_network(trainer: Trainer, settings: Settings) -> str:

@@ -70,7 +70,7 @@ from german_whist.training.experiments.benchmark_statistics import (
     estimate_text,
     interquartile_table,
 )
-from german_whist.training.folder import FolderLock
+from german_whist.training.folder import STATE, FolderLock
 from german_whist.training.given import Given
 from german_whist.training.presets import settings_from
 
@@ -332,6 +332,8 @@ def test_win_rates_belong_to_the_opponent_that_was_played(
     origin = job.keep()
     before = origin["code"]
     assert origin["opponents"] == {opponent: before}
+    (job.folder / RUN).mkdir()
+    (job.folder / RUN / STATE).touch()  # of a run that was begun
     # As in another process.
     monkeypatch.delitem(sys.modules, "own_opponent", raising=False)
     if kind == "class":
@@ -623,6 +625,19 @@ def test_failed_training_says_why_where_the_benchmark_runs(
     with pytest.raises(RunStopped):
         measure_job(job)
     assert not capsys.readouterr().out
+
+
+def test_job_that_came_to_nothing_may_have_other_code_the_next_time(tmp_path: Path) -> None:
+    """A class that failed at once is mended, and the same command goes on."""
+    (job, *_) = load_benchmark(written(tmp_path / "tiny.yaml")).jobs(tmp_path)
+    job.keep()
+    edit(job.folder / "job.json", "code", value="another")
+    measure_job(job)
+    assert json.loads((job.folder / "job.json").read_bytes())["code"] == ""
+    path_of(job).unlink()
+    edit(job.folder / "job.json", "code", value="another")
+    with pytest.raises(ValueError, match="code is another, and here it is ''; delete "):
+        measure_job(job)
 
 
 def test_run_that_cannot_be_resumed_is_to_be_trained_anew(

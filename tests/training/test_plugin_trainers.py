@@ -209,6 +209,36 @@ def test_traceback_begins_in_own_code_beside_the_package() -> None:
             "more is in what Own.policy_weights() returns, and its network_card() has no such",
         ),
         (
+            "def iterate(self): return super().iterate() | {'decisions': 50}",
+            "Own.iterate() returned a metric called 'decisions', which is a column of the run",
+        ),
+        (
+            "def iterate(self): self.decisions -= 50; return {}",
+            "Own.iterate() lowered decisions from 0 to -50: they are those of the whole training",
+        ),
+        (
+            "def iterate(self): self.decisions += 0.5; return {}",
+            "Own.iterate() made decisions 0.5: count in whole numbers",
+        ),
+        (
+            "def policy_weights(self): return {n: a.tolist() for n, a in "
+            "super().policy_weights().items()}",
+            "Own.policy_weights() returned a list as ",
+        ),
+        (
+            "def policy_weights(self): return []",
+            "Own.policy_weights() returned a list: return a dict of arrays",
+        ),
+        (
+            "def network_card(self): return {}",
+            "Own.network_card() returned a dict: return a NetworkCard",
+        ),
+        (
+            "def network_card(self): import msgspec; return msgspec.structs.replace("
+            "super().network_card(), card_ranks='odd')",
+            "Own.network_card() returned a card that cannot be read again: Invalid enum value",
+        ),
+        (
             "state, state_attributes = Trainer.state, ('absent',)",
             "Own has no attribute 'absent', which its state_attributes name",
         ),

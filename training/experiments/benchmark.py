@@ -347,12 +347,15 @@ class BenchmarkJob(Job):
     def check(self) -> None:
         """Refuse a folder with the run or the result of other settings, or of another machine."""
         folder = self.folder
+        # Before its first state is saved, a run has nothing to lose: as with a class that failed.
+        if not self.is_begun and not (folder / RESULT).exists():
+            return
         remedy = f"delete {folder} {_AGAIN}, or name another folder for the benchmark"
         kept, origin = folder / JOB, self._kept(self.origin)
         if kept.exists():
             found = convert(read_json(kept.read_bytes(), kept, remedy), JsonObject, kept, remedy)
             _check_origin(kept, found, origin, remedy)
-        elif (folder / RUN / STATE).exists() or (folder / RESULT).exists():
+        else:
             raise ValueError(
                 f"{folder}: has no {JOB}, which tells the settings and the machine of what is in "
                 f"it; {remedy}"
@@ -361,6 +364,12 @@ class BenchmarkJob(Job):
         if (folder / RUN / STATE).exists():
             began = read_yaml_mapping(folder / RUN / SETTINGS)
             check_unchanged(folder / RUN, began, settings_from(self.settings), remedy)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether its run has something to resume."""
+        run = self.folder / RUN
+        return (run / STATE).exists() or bool(list_checkpoints(run / FOLDER))
 
     def keep(self) -> JsonObject:
         """Write into the folder what its run and its result belong to; returns their `origin`."""
@@ -805,12 +814,11 @@ class HalvedBudgets(Callback):
 
 def _train(job: BenchmarkJob) -> Iterator[Point]:
     callbacks = [HalvedBudgets(job.benchmark.eval_points)]
-    settings = settings_from(job.settings)
-    resumed = (job.folder / RUN / STATE).exists()
+    settings, was_begun = settings_from(job.settings), job.is_begun
     try:
         trained = train_or_resume(settings, job.folder / RUN, quiet=True, callbacks=callbacks)
     except CheckpointError as error:
-        if not resumed:
+        if not was_begun:
             raise
         # A run from its weights, as the error may advise, would be another run than the job's.
         raise CheckpointError(
