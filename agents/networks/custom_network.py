@@ -41,7 +41,7 @@ _WITHOUT_SHAPE = (UninitializedParameter, UninitializedBuffer)
 _ROWS = 4096
 """Views of one forward pass."""
 _CHECKED_ROWS = 5
-_ROUNDING, _HUGE_LOGIT = 0.01, 1e4
+_ROUNDING, _LEAST_DIFFERENCE, _HUGE_LOGIT = 0.01, 1e-5, 1e4
 
 
 class WrongAnswer(ValueError):
@@ -222,7 +222,9 @@ class CustomNetwork(nn.Module):
         self._check_same_answers(observations, names)
         for param in self.parameters():
             if param.requires_grad and not param.any():
-                param.normal_(generator=generator)
+                # As large as usual: a recurrence with larger weights would amplify rounding.
+                std = param[0].numel() ** -0.5 if param.ndim > 1 else 1.0
+                param.normal_(std=std, generator=generator)
         self._check_same_answers(observations, names)
         self._check_without_influence(observations, generator)
         twin.load_weights(self.weights())
@@ -285,9 +287,9 @@ class CustomNetwork(nn.Module):
             return  # It is told where it learns, with the lines of the class.
         if not _alike(logits, others):
             raise ValueError(
-                f"{self.name} is another network when it is made again with the same weights: draw "
-                "random numbers in __init__ from torch's generator, which has the run's seed, or "
-                "keep what they give in a buffer"
+                f"{self.name} is another network when it is made again with the same weights: keep "
+                "what __init__ draws at random in a buffer, or draw it from torch's generator, "
+                "which has the run's seed"
             )
 
     def forward(self, x: Tensor, hidden_cards: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -361,7 +363,8 @@ def _alike(logits: Tensor, others: Tensor) -> bool:
     small = differ & (logits.abs() < _HUGE_LOGIT) & (others.abs() < _HUGE_LOGIT)
     if small.any():
         difference = (logits - others)[small].abs().max()
-        if difference > _ROUNDING * logits[small].abs().max():
+        # Logits that begin at zero as a difference of large numbers are rounding alone.
+        if difference > max(_ROUNDING * logits[small].abs().max(), _LEAST_DIFFERENCE):
             return False
     # Each by its own size, too: large ones would hide random small ones.
     return torch.allclose(logits, others, rtol=_ROUNDING, atol=10 * _ROUNDING, equal_nan=True)

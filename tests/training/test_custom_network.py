@@ -329,6 +329,25 @@ class Good(Base):
     def forward(self, observations, hidden_cards=None):
         return self.policy(observations), observations[:, 0] * self.policy.bias[0]
 
+class Doubled(Base):
+    # Its logits are a difference of two equal halves at first: zero, but for rounding.
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.hidden, self.policy = nn.Linear(sizes[0], 64), nn.Linear(64, sizes[1], bias=False)
+        with torch.no_grad():
+            self.hidden.weight[32:] = self.hidden.weight[:32]
+            self.hidden.bias[32:] = self.hidden.bias[:32]
+            self.policy.weight[:, 32:] = -self.policy.weight[:, :32]
+    def forward(self, observations, hidden_cards=None):
+        return self.policy(self.hidden(observations).relu()), observations[:, 0]
+
+class Scripted(Base):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.body = torch.jit.script(nn.Sequential(nn.Linear(sizes[0], sizes[1]), nn.Tanh()))
+    def forward(self, observations, hidden_cards=None):
+        return self.body(observations), self.policy(observations)[:, 0]
+
 class Peeking(Base):
     def forward(self, observations, hidden_cards=None):
         logits = self.policy(observations)
@@ -375,7 +394,7 @@ class Shuffled(Base):
         ("NoValues", {"critic": "oracle"}, "returned values of shape None: one value for each"),
         ("Peeking", {"critic": "oracle"}, "gives other logits when it is given hidden cards: let"),
         ("Halving", {}, "changes its observations in place: let forward work on a copy"),
-        ("Shuffled", {}, "is another network when it is made again with the same weights: draw"),
+        ("Shuffled", {}, "is another network when it is made again with the same weights: keep"),
         ("Good", {"critic_warmup": 0.1}, "has no method critic_parameters"),
         ("Good", {"critic_lr_scale": 2.0}, "has no method critic_parameters"),
     ],
@@ -390,6 +409,16 @@ def test_what_is_wrong_with_a_network_is_said(
         train({**settings, **changes}, folder=tmp_path / "run", quiet=True, decisions=100)
     assert (tmp_path / "run").exists() == isinstance(told.value, RunStopped)
     assert "custom_network.py:" not in str(told.value)  # no line of the package
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("name", ["Doubled", "Scripted"])
+def test_unusual_networks_are_trained(name: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG, "utf-8")
+    network = f"{tmp_path}/wrong.py:{name}"
+    settings = settings_of("ppo", "vector", tmp_path, network=network, network_options={})
+    run = train({**settings, "ema_decay": 0.5}, folder=tmp_path / "run", quiet=True, decisions=100)
+    assert run.decisions >= 100
 
 
 POOLING = """

@@ -184,7 +184,8 @@ def weights_of(network: nn.Module) -> Arrays:
 def frozen_copy(network: Network) -> Network:
     """Copy of a network without gradients, such as its average, or a target that follows it."""
     try:
-        copied = copy.deepcopy(network)
+        with torch.no_grad():  # else the copies of scripted modules are results, and no parameters
+            copied = copy.deepcopy(network)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
