@@ -16,6 +16,8 @@ from .algorithms.base import Trainer
 
 RUN_COLUMNS = ("decisions", "hands_played", "seconds", "processor_seconds", "env_steps")
 """What the run itself writes of each iteration."""
+_LARGEST_NUMBER = 8
+"""Bytes of the largest number that a checkpoint holds."""
 
 
 def is_divergence(error: BaseException) -> bool:
@@ -36,6 +38,8 @@ def check_metrics(trainer: Trainer, metrics: object) -> None:
             "there are none"
         )
     for name, value in metrics.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{method} returned {short_repr(name)} as the name of a metric")
         if name in RUN_COLUMNS:
             raise ValueError(
                 f"{method} returned a metric called {name!r}, which is a column of the run itself: "
@@ -51,25 +55,32 @@ def check_metrics(trainer: Trainer, metrics: object) -> None:
             raise ArithmeticError(f"{name} became {value} after {decisions:,} decisions")
 
 
-def check_counts(trainer: Trainer, before: int) -> None:
-    """Refuse counts that are no whole numbers, or decisions below those `before` the iteration."""
-    name = type(trainer).__name__
-    for count in ("decisions", "hands"):
-        value = getattr(trainer, count)
-        if int(value) != value:
-            raise ValueError(f"{name}.iterate() made {count} {value}: count in whole numbers")
-        setattr(trainer, count, int(value))  # NumPy's integers are no JSON
-    if trainer.decisions < before:
-        raise ValueError(
-            f"{name}.iterate() lowered decisions from {before:,} to {trainer.decisions:,}: they "
-            "are those of the whole training, so add to them"
-        )
+def check_counts(trainer: Trainer, **before: int) -> None:
+    """Refuse counts that are no whole numbers, or below those `before` the iteration."""
+    method = f"{type(trainer).__name__}.iterate()"
+    for name, least in before.items():
+        value = getattr(trainer, name)
+        try:
+            count = int(value)
+            is_whole = bool(count == value)
+        except (TypeError, ValueError, OverflowError):
+            is_whole = False
+        if not is_whole:
+            raise ValueError(f"{method} made {name} {short_repr(value)}: count in whole numbers")
+        if count < least:
+            raise ValueError(
+                f"{method} lowered {name} from {least:,} to {count:,}: they are those of the whole "
+                "training, so add to them"
+            )
+        setattr(trainer, name, count)  # NumPy's integers are no JSON
 
 
 def finite_policy(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
     """Weights of the policy and their card; ArithmeticError if no agent could play by them."""
-    weights, card = trainer.policy_weights(), trainer.network_card()
-    _check_types(type(trainer).__name__, weights, card)
+    returned, card = trainer.policy_weights(), trainer.network_card()
+    _check_types(type(trainer).__name__, returned, card)
+    # Arithmetic makes numbers of arrays without dimensions, and kinds of arrays have own ways.
+    weights = {name: np.asarray(array) for name, array in returned.items()}
     for name, array in weights.items():
         if not np.isfinite(array).all():
             raise ArithmeticError(
@@ -99,16 +110,7 @@ def finite_policy(trainer: Trainer) -> tuple[Arrays, NetworkCard]:
 
 
 def _check_types(trainer: str, weights: object, card: object) -> None:
-    """Refuse weights that are no arrays by name, and a card that could not be read again."""
-    method = f"{trainer}.policy_weights()"
-    if not isinstance(weights, dict):
-        raise ValueError(f"{method} returned {type_phrase(weights)}: return a dict of arrays")
-    for name, array in weights.items():
-        if not isinstance(array, np.ndarray):
-            raise ValueError(
-                f"{method} returned {type_phrase(array)} as {name!r}: return arrays of NumPy, as "
-                "tensor.detach().cpu().numpy() makes of a tensor of torch"
-            )
+    """Refuse a card that could not be read again, and weights that no checkpoint could hold."""
     method = f"{trainer}.network_card()"
     if not isinstance(card, NetworkCard):
         raise ValueError(f"{method} returned {type_phrase(card)}: return a NetworkCard")
@@ -116,3 +118,19 @@ def _check_types(trainer: str, weights: object, card: object) -> None:
         msgspec.convert(msgspec.to_builtins(card), NetworkCard)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{method} returned a card that cannot be read again: {error}") from error
+    method = f"{trainer}.policy_weights()"
+    if not isinstance(weights, dict):
+        raise ValueError(f"{method} returned {type_phrase(weights)}: return a dict of arrays")
+    # A table may have bytes, and a module whatever its state holds.
+    kinds, noun = ("f", "fractions") if card.kind == "mlp" else ("biuf", "numbers")
+    for name, array in weights.items():
+        if not isinstance(array, (np.ndarray, np.generic)):
+            raise ValueError(
+                f"{method} returned {type_phrase(array)} as {name!r}: return arrays of NumPy, as "
+                "tensor.detach().cpu().numpy() makes of a tensor of torch"
+            )
+        if array.dtype.kind not in kinds or array.dtype.itemsize > _LARGEST_NUMBER:
+            raise ValueError(
+                f"{method} returned {name!r} as {array.dtype}: return float32, or other {noun} of "
+                "up to 64 bits"
+            )

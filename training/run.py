@@ -205,12 +205,12 @@ class Run(TrainingRun):
     def _iterate(self, started: float) -> None:
         """One iteration of the trainer, its metrics, and a saved state if one is due."""
         settings, trainer, state = self.settings, self.trainer, self.state
-        before, began = trainer.decisions, time.monotonic()
+        before, hands, began = trainer.decisions, trainer.hands, time.monotonic()
         self._iterating = True
         with self._clock.work():
             metrics = trainer.iterate()
         check_metrics(trainer, metrics)
-        check_counts(trainer, before)
+        check_counts(trainer, decisions=before, hands=hands)
         self._iterating = False
         state.seconds = time.monotonic() - started
         if trainer.stopped:

@@ -653,11 +653,17 @@ def test_run_that_cannot_be_resumed_is_to_be_trained_anew(
     def restore(*_: object) -> None:
         raise ValueError("the net has another shape")
 
+    advice = rf"; if .* anew: delete {re.escape(str(job.folder))} and give the same command again"
     with monkeypatch.context() as patched:
         patched.setattr(trainer_kind("mccfr"), "restore", restore)
-        advice = rf"anew: delete {re.escape(str(job.folder))} and give the same command again"
-        with pytest.raises(ValueError, match=rf"the net has another shape.*; .* {advice}"):
+        with pytest.raises(ValueError, match=rf"the net has another shape.*{advice}"):
             measure_job(job)
+    (job.folder / RUN / STATE).unlink()
+    with pytest.raises(ValueError, match=rf"no {STATE} to go on from.*{advice}"):
+        measure_job(job)
+    shutil.rmtree(job.folder / RUN / FOLDER)
+    with pytest.raises(ValueError, match=rf"run is not empty.*{advice}"):
+        measure_job(job)
     shutil.rmtree(job.folder)
     measure_job(job)
     assert points_in(job.folder)

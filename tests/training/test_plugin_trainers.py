@@ -226,6 +226,19 @@ def test_traceback_begins_in_own_code_beside_the_package() -> None:
             "Own.policy_weights() returned a list as ",
         ),
         (
+            "def iterate(self): self.decisions += 50; self.hands -= 1; return {}",
+            "Own.iterate() lowered hands from 0 to -1: they are those of the whole training",
+        ),
+        (
+            "def iterate(self): self.decisions = None; return {}",
+            "Own.iterate() made decisions None: count in whole numbers",
+        ),
+        (
+            "def policy_weights(self): return {n: a.astype(int) for n, a in "
+            "super().policy_weights().items()}",
+            "as int64: return float32, or other fractions of up to 64 bits",
+        ),
+        (
             "def policy_weights(self): return []",
             "Own.policy_weights() returned a list: return a dict of arrays",
         ),

@@ -371,6 +371,14 @@ class BenchmarkJob(Job):
         run = self.folder / RUN
         return (run / STATE).exists() or bool(list_checkpoints(run / FOLDER))
 
+    @property
+    def anew(self) -> str:
+        """What to do about a run that cannot go on.
+
+        A run from its weights, as an error may advise, would be another run than the job's.
+        """
+        return f"if the run cannot go on, train it anew: delete {self.folder} {_AGAIN}"
+
     def keep(self) -> JsonObject:
         """Write into the folder what its run and its result belong to; returns their `origin`."""
         self.check()
@@ -776,7 +784,8 @@ def measure_job(job: BenchmarkJob) -> None:
     except RunStopped as stopped:
         # The run wrote why into its log alone; a signal needs no word for each.
         if stopped.status < FIRST_SIGNAL:
-            print(stopped.__cause__ or stopped)
+            cause = stopped.__cause__ or stopped
+            print(f"{cause}; {job.anew}" if isinstance(cause, CheckpointError) else cause)
         raise
     result = Result(
         rules=job.rules,
@@ -814,16 +823,13 @@ class HalvedBudgets(Callback):
 
 def _train(job: BenchmarkJob) -> Iterator[Point]:
     callbacks = [HalvedBudgets(job.benchmark.eval_points)]
-    settings, was_begun = settings_from(job.settings), job.is_begun
+    settings, was_there = settings_from(job.settings), (job.folder / RUN).exists()
     try:
         trained = train_or_resume(settings, job.folder / RUN, quiet=True, callbacks=callbacks)
-    except CheckpointError as error:
-        if not was_begun:
+    except ValueError as error:
+        if not was_there:
             raise
-        # A run from its weights, as the error may advise, would be another run than the job's.
-        raise CheckpointError(
-            f"{error}; a benchmark has to train it anew: delete {job.folder} {_AGAIN}"
-        ) from error
+        raise ValueError(f"{error}; {job.anew}") from error
     rows = {int(row["decisions"]): row for row in trained.rows}
     for checkpoint in list_checkpoints(job.folder / RUN / FOLDER):
         decisions = int(checkpoint.stem)
