@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import msgspec
 import numpy as np
@@ -60,12 +61,10 @@ def check_counts(trainer: Trainer, **before: int) -> None:
     method = f"{type(trainer).__name__}.iterate()"
     for name, least in before.items():
         value = getattr(trainer, name)
-        try:
+        count: int | None = None
+        with suppress(TypeError, ValueError, OverflowError):
             count = int(value)
-            is_whole = bool(count == value)
-        except (TypeError, ValueError, OverflowError):
-            is_whole = False
-        if not is_whole:
+        if count is None or count != value:
             raise ValueError(f"{method} made {name} {short_repr(value)}: count in whole numbers")
         if count < least:
             raise ValueError(
