@@ -15,7 +15,7 @@ from ..common.suggestions import type_phrase
 from ..common.typing import Arrays
 from .algorithms.base import Trainer
 
-RUN_COLUMNS = ("decisions", "hands_played", "seconds", "processor_seconds", "env_steps")
+_RUN_COLUMNS = ("decisions", "hands_played", "seconds", "processor_seconds", "env_steps")
 """What the run itself writes of each iteration."""
 _LARGEST_NUMBER = 8
 """Bytes of the largest number that a checkpoint holds."""
@@ -41,7 +41,7 @@ def check_metrics(trainer: Trainer, metrics: object) -> None:
     for name, value in metrics.items():
         if not isinstance(name, str):
             raise TypeError(f"{method} returned {short_repr(name)} as the name of a metric")
-        if name in RUN_COLUMNS:
+        if name in _RUN_COLUMNS:
             raise ValueError(
                 f"{method} returned a metric called {name!r}, which is a column of the run itself: "
                 "give the metric another name"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -226,9 +226,22 @@ class CustomNetwork(nn.Module):
                 std = param[0].numel() ** -0.5 if param.ndim > 1 else 1.0
                 param.normal_(std=std, generator=generator)
         self._check_same_answers(observations, names)
-        self._check_without_influence(observations, generator)
+        shape = _CHECKED_ROWS, self._n_hidden_inputs
+        hidden_cards = torch.randint(2, shape, generator=generator).float()
+        self._check_equal(
+            observations,
+            lambda seen: self(seen, hidden_cards),
+            "gives other logits when it is given hidden cards: let the values alone depend on "
+            "them, since whoever plays does not see them",
+        )
         twin.load_weights(self.weights())
-        self._check_twin(observations, twin)
+        self._check_equal(
+            observations,
+            twin,
+            "is another network when it is made again with the same weights: keep what __init__ "
+            "draws at random in a buffer, or draw it from torch's generator, which has the run's "
+            "seed",
+        )
 
     def _check_same_answers(self, observations: Tensor, names: set[str]) -> None:
         """Refuse answers that are random or of other rows, and weights beside those of `names`."""
@@ -266,31 +279,16 @@ class CustomNetwork(nn.Module):
                 "the answer depend on the same row of the observations alone"
             )
 
-    def _check_without_influence(self, observations: Tensor, generator: torch.Generator) -> None:
-        """Refuse logits that depend on hidden cards, which whoever plays does not see."""
-        shape = _CHECKED_ROWS, self._n_hidden_inputs
-        hidden_cards = torch.randint(2, shape, generator=generator).float()
+    def _check_equal(
+        self, observations: Tensor, ask: Callable[[Tensor], tuple[Tensor, Tensor]], fault: str
+    ) -> None:
+        """Refuse other logits where the same are needed."""
         try:
-            logits, others = self(observations)[0], self(observations, hidden_cards)[0]
+            logits, others = self(observations)[0], ask(observations)[0]
         except Exception:
             return  # It is told where it learns, with the lines of the class.
         if not _alike(logits, others):
-            raise ValueError(
-                f"{self.name} gives other logits when it is given hidden cards: let the values "
-                "alone depend on them, since whoever plays does not see them"
-            )
-
-    def _check_twin(self, observations: Tensor, twin: CustomNetwork) -> None:
-        try:
-            logits, others = self(observations)[0], twin(observations)[0]
-        except Exception:
-            return  # It is told where it learns, with the lines of the class.
-        if not _alike(logits, others):
-            raise ValueError(
-                f"{self.name} is another network when it is made again with the same weights: keep "
-                "what __init__ draws at random in a buffer, or draw it from torch's generator, "
-                "which has the run's seed"
-            )
+            raise ValueError(f"{self.name} {fault}")
 
     def forward(self, x: Tensor, hidden_cards: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of all actions, and values; without hidden cards the logits alone count."""

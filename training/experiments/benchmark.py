@@ -348,7 +348,7 @@ class BenchmarkJob(Job):
         """Refuse a folder with the run or the result of other settings, or of another machine."""
         folder = self.folder
         # Before its first state is saved, a run has nothing to lose: as with a class that failed.
-        if not self.is_begun and not (folder / RESULT).exists():
+        if not self._is_begun and not (folder / RESULT).exists():
             return
         remedy = f"delete {folder} {_AGAIN}, or name another folder for the benchmark"
         kept, origin = folder / JOB, self._kept(self.origin)
@@ -366,7 +366,7 @@ class BenchmarkJob(Job):
             check_unchanged(folder / RUN, began, settings_from(self.settings), remedy)
 
     @property
-    def is_begun(self) -> bool:
+    def _is_begun(self) -> bool:
         """Whether its run has something to resume."""
         run = self.folder / RUN
         return (run / STATE).exists() or bool(list_checkpoints(run / FOLDER))
