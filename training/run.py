@@ -526,6 +526,7 @@ def _trust_own_module(trainer: Trainer, card: NetworkCard) -> None:
 def _check_module(trainer: Trainer, weights: Arrays, card: NetworkCard) -> None:
     """Build the module of a card with its weights, as agents do, before anything is trained."""
     from ..agents.networks.custom_network import network_of_card  # imports torch
+    from ..agents.networks.network_checks import check_answers
 
     settings = trainer.settings
     actions = max(options.rules.actions for options in settings.all_options)
@@ -537,7 +538,7 @@ def _check_module(trainer: Trainer, weights: Arrays, card: NetworkCard) -> None:
     except CheckpointError as error:
         method = f"{type(trainer).__name__}.policy_weights()"
         raise CheckpointError(f"what {method} returns does not fit its card: {error}") from error
-    network.check_answers(twin)
+    check_answers(network, twin)
 
 
 def _source_of_network(trainer: Trainer, settings: Settings) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,6 @@ _ILLEGAL_LOGIT = -1e9
 _WITHOUT_SHAPE = (UninitializedParameter, UninitializedBuffer)
 _ROWS = 4096
 """Views of one forward pass."""
-_CHECKED_ROWS = 5
-_ROUNDING, _LEAST_DIFFERENCE, _HUGE_LOGIT = 0.01, 1e-5, 1e4
 
 
 class WrongAnswer(ValueError):
@@ -105,7 +103,7 @@ def _source_digest(network: type) -> str:
 
 
 class CustomNetwork(nn.Module):
-    """A module of the user's class, whose answers are checked.
+    """A module of the user's class, whose answers have the right shapes.
 
     It is always in evaluation mode: what collected a rollout and what learns from it have to be
     the same policy, which dropout or batch statistics would change.
@@ -125,8 +123,8 @@ class CustomNetwork(nn.Module):
         """`rows` are those of a history, which then replaces the vector."""
         super().__init__()
         self.name, self.n_actions, self.rows = name, n_actions, rows
-        self._n_hidden_inputs = n_hidden_inputs
-        self._width = rows * HISTORY_COLUMNS or n_inputs
+        self.n_hidden_inputs = n_hidden_inputs
+        self.width = rows * HISTORY_COLUMNS or n_inputs
         make = network_class(name)
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
@@ -183,112 +181,6 @@ class CustomNetwork(nn.Module):
             raise ValueError(
                 f"{self.name}.critic_parameters() returns what is no parameter of the network"
             )
-
-    def _check_without_hidden_cards(self) -> None:
-        """Refuse what answers while it learns, and could not play afterwards.
-
-        Without a privileged critic, the hidden cards of the training have no columns.
-        """
-        observations = torch.zeros(2, self._width)
-        hidden_cards = torch.zeros(2, self._n_hidden_inputs)
-        with torch.random.fork_rng(devices=[]):
-            try:
-                self(observations, hidden_cards)
-            except Exception:
-                return  # It is told where it learns, with the lines of the class.
-            try:
-                self(observations)
-            except Exception as error:
-                raise ValueError(
-                    f"{self.name} gives no logits without hidden cards: forward(observations, "
-                    f"None) raised {error_text(error)} ({error_location(error)}), and whoever "
-                    "plays does not see hidden cards"
-                ) from error
-
-    @torch.no_grad()
-    def check_answers(self, twin: CustomNetwork) -> None:
-        """Refuse what answers by hidden cards, or otherwise when asked again or beside others.
-
-        Its probabilities could be neither stated nor measured. `twin` is made with the same seed,
-        and has to be the same network when it has the same weights, as one from a checkpoint has.
-        Not to be trained afterwards: asking may change what `forward` keeps, and weights of zero,
-        which would hide all, become others.
-        """
-        names = {*self.state_dict()}
-        self._check_without_hidden_cards()
-        generator = torch.Generator().manual_seed(0)
-        shape = _CHECKED_ROWS, self._width
-        observations = torch.randint(2, shape, generator=generator).float()
-        self._check_same_answers(observations, names)
-        for param in self.parameters():
-            if param.requires_grad and not param.any():
-                # As large as usual: a recurrence with larger weights would amplify rounding.
-                std = param[0].numel() ** -0.5 if param.ndim > 1 else 1.0
-                param.normal_(std=std, generator=generator)
-        self._check_same_answers(observations, names)
-        shape = _CHECKED_ROWS, self._n_hidden_inputs
-        hidden_cards = torch.randint(2, shape, generator=generator).float()
-        self._check_equal(
-            observations,
-            lambda seen: self(seen, hidden_cards),
-            "gives other logits when it is given hidden cards: let the values alone depend on "
-            "them, since whoever plays does not see them",
-        )
-        twin.load_weights(self.weights())
-        self._check_equal(
-            observations,
-            twin,
-            "is another network when it is made again with the same weights: keep what __init__ "
-            "draws at random in a buffer, or draw it from torch's generator, which has the run's "
-            "seed",
-        )
-
-    def _check_same_answers(self, observations: Tensor, names: set[str]) -> None:
-        """Refuse answers that are random or of other rows, and weights beside those of `names`."""
-        seen = observations.clone()
-        try:
-            logits, again = self(seen)[0], self(observations.clone())[0]
-        except Exception:
-            return  # It is told where it learns, with the lines of the class.
-        if not seen.equal(observations):
-            raise ValueError(
-                f"{self.name} changes its observations in place: let forward work on a copy"
-            )
-        if made := {*self.state_dict()} - names:
-            made_names = ", ".join(sorted(name.removeprefix("module.") for name in made))
-            raise ValueError(
-                f"{self.name} makes {made_names} in forward, where no optimizer knows of it: make "
-                "all parameters and buffers in __init__"
-            )
-        if not _alike(logits, again):
-            raise ValueError(
-                f"{self.name} answers the same observations otherwise when it is asked again: "
-                "leave out random numbers, and state between calls; dropout is off where it is "
-                "an nn.Dropout, or F.dropout with training=self.training"
-            )
-        try:
-            backwards, alone = self(observations.flip(0))[0].flip(0), self(observations[:1])[0]
-        except Exception as error:
-            raise ValueError(
-                f"{self.name} does not answer observations in another order, or one alone: "
-                f"{error_text(error)} ({error_location(error)})"
-            ) from error
-        if not (_alike(logits, backwards) and _alike(logits[:1], alone)):
-            raise ValueError(
-                f"{self.name} answers an observation otherwise beside other ones: let each row of "
-                "the answer depend on the same row of the observations alone"
-            )
-
-    def _check_equal(
-        self, observations: Tensor, ask: Callable[[Tensor], tuple[Tensor, Tensor]], fault: str
-    ) -> None:
-        """Refuse other logits where the same are needed."""
-        try:
-            logits, others = self(observations)[0], ask(observations)[0]
-        except Exception:
-            return  # It is told where it learns, with the lines of the class.
-        if not _alike(logits, others):
-            raise ValueError(f"{self.name} {fault}")
 
     def forward(self, x: Tensor, hidden_cards: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Logits of all actions, and values; without hidden cards the logits alone count."""
@@ -352,20 +244,6 @@ class CustomNetwork(nn.Module):
                 f"its weights do not fit {self.name} as its source is now, with these rules: "
                 f"{error}"
             ) from None
-
-
-def _alike(logits: Tensor, others: Tensor) -> bool:
-    """Whether logits differ by rounding at most, which is coarse in half precision."""
-    # Those of actions that a class rules out itself are equal, or huge.
-    differ = ~logits.isclose(others, rtol=0, atol=0, equal_nan=True)
-    small = differ & (logits.abs() < _HUGE_LOGIT) & (others.abs() < _HUGE_LOGIT)
-    if small.any():
-        difference = (logits - others)[small].abs().max()
-        # Logits that begin at zero as a difference of large numbers are rounding alone.
-        if difference > max(_ROUNDING * logits[small].abs().max(), _LEAST_DIFFERENCE):
-            return False
-    # Each by its own size, too: large ones would hide random small ones.
-    return torch.allclose(logits, others, rtol=_ROUNDING, atol=10 * _ROUNDING, equal_nan=True)
 
 
 def network_of_card(
