@@ -14,15 +14,22 @@ import io
 import lzma
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from german_whist.common.files import file_name, write_file
 from german_whist.training.callbacks.report_files import TABLE as PROGRESS
-from german_whist.training.experiments.benchmark import PUBLISHED, RESULTS, RUN, load_results, unite
-from german_whist.training.experiments.benchmark_report import Result, columns_of, values_of
+from german_whist.training.experiments.benchmark import RUN
+from german_whist.training.experiments.benchmark_report import columns_of, values_of
+from german_whist.training.experiments.benchmark_results import (
+    PUBLISHED,
+    RESULTS,
+    Result,
+    load_results,
+    unite,
+)
 from german_whist.training.experiments.benchmark_statistics import draw_intervals
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -32,7 +32,7 @@ from german_whist.evaluation import Estimate, evaluate
 from german_whist.evaluation.reports import charts
 from german_whist.training.api import train_or_resume
 from german_whist.training.experiments.benchmark import sampled_exploitability
-from german_whist.training.experiments.benchmark_report import EXPLOITABILITY
+from german_whist.training.experiments.benchmark_results import EXPLOITABILITY
 from german_whist.training.experiments.sweep import affordable_decisions
 from german_whist.training.presets import settings_from
 

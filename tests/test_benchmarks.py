@@ -25,8 +25,7 @@ from benchmarks.publish import (
 )
 from benchmarks.resumed import checked, interruptible, keep_options
 from german_whist.common.signals import UNSTABLE, RunStopped
-from german_whist.training.experiments.benchmark import RESULTS, load_results
-from german_whist.training.experiments.benchmark_report import Point, Result
+from german_whist.training.experiments.benchmark_results import RESULTS, Point, Result, load_results
 
 
 def test_speed_of_one_machine_takes_no_target() -> None:

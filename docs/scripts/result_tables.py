@@ -22,14 +22,13 @@ from german_whist.engine.rules import load_rules
 from german_whist.evaluation.reports import charts
 from german_whist.evaluation.statistics import bootstrap_interquartile_mean, mean_of
 from german_whist.solvers.public_tree import count_info_sets
-from german_whist.training.experiments.benchmark import CFR_PLUS, load_results
-from german_whist.training.experiments.benchmark_report import (
+from german_whist.training.experiments.benchmark import CFR_PLUS
+from german_whist.training.experiments.benchmark_report import chart_name, draw_charts, other_ends
+from german_whist.training.experiments.benchmark_results import (
     EXPLOITABILITY,
     OF_OWN_ENDINGS,
     Result,
-    chart_name,
-    draw_charts,
-    other_ends,
+    load_results,
 )
 from german_whist.training.experiments.benchmark_statistics import estimate_text, pairs_table
 from german_whist.training.experiments.search_space import (

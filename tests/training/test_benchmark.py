@@ -52,18 +52,21 @@ from german_whist.training.experiments.benchmark import (
     BenchmarkJob,
     HalvedBudgets,
     load_benchmark,
-    load_results,
     measure_job,
     sampled_exploitability,
-    unite,
 )
 from german_whist.training.experiments.benchmark_report import (
-    Point,
-    Result,
     draw_charts,
     over_seeds,
     page,
     values_of,
+)
+from german_whist.training.experiments.benchmark_results import (
+    Point,
+    Result,
+    load_results,
+    published_results,
+    unite,
 )
 from german_whist.training.experiments.benchmark_statistics import (
     draw_intervals,
@@ -1408,7 +1411,7 @@ _NOT_MEASURED = {("ppo", "2x6-h3")}
 
 
 def test_published_results_are_whole_and_of_one_benchmark() -> None:
-    published = load_results(benchmarking.BENCHMARKS.path(benchmarking.PUBLISHED))
+    published = published_results()
     assert len(unite([("published.jsonl", published)])) == len(published) > 50
     for name in ("exact", "exact-large"):
         budgets = {

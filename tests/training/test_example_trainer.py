@@ -19,7 +19,7 @@ from german_whist.agents.checkpoints import list_checkpoints, read_checkpoint
 from german_whist.cli import main
 from german_whist.common.settings import SettingsError
 from german_whist.training.algorithms.registry import TRAINERS, make_trainer, trainer_kind
-from german_whist.training.experiments.benchmark import load_results
+from german_whist.training.experiments.benchmark_results import load_results
 from german_whist.training.presets import command_of, load_settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "algorithms.md"

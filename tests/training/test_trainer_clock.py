@@ -38,7 +38,7 @@ from german_whist.training.callbacks.base import Callback, TrainingRun
 from german_whist.training.callbacks.evaluation import CheckpointEvaluation
 from german_whist.training.experiments import benchmark as benchmarking
 from german_whist.training.experiments.benchmark import Benchmark, measure_job
-from german_whist.training.experiments.benchmark_report import Result
+from german_whist.training.experiments.benchmark_results import Result
 from german_whist.training.presets import settings_from
 from german_whist.training.run import Run, resume, start
 from german_whist.training.settings import Settings

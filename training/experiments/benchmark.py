@@ -25,7 +25,6 @@ from ...agents.checkpoints import FOLDER, CheckpointError, list_checkpoints
 from ...agents.registry import load_agent
 from ...common.executors import LOCAL
 from ...common.files import file_name, read_yaml_mapping, write_file
-from ...common.markup import one_line
 from ...common.plugins import error_text, import_object
 from ...common.processor_time import WorkClock
 from ...common.provenance import processor
@@ -36,7 +35,6 @@ from ...common.settings import (
     EvenCount,
     Names,
     PositiveInt,
-    PresetFiles,
     SettingsError,
     build_settings,
     check_kept_settings,
@@ -62,27 +60,35 @@ from ..callbacks.evaluation import evaluation_seed
 from ..folder import SETTINGS, STATE, FolderLock
 from ..given import INFORMATION_SETS, NONE, Given, on_or_off
 from ..presets import settings_from
-from .benchmark_report import EXPLOITABILITY, OF_OWN_ENDINGS, Point, Result, is_solvable
+from .benchmark_results import (
+    BENCHMARKS,
+    EXPLOITABILITY,
+    OF_OWN_ENDINGS,
+    RESULTS,
+    Point,
+    Result,
+    difference_of,
+    is_solvable,
+    load_results,
+    published_results,
+    read_result,
+    run_name,
+)
 from .foreign_code import check_foreign_code, code_of_agents, foreign_code
 from .jobs import Job, Log, run_jobs
 
-BENCHMARKS = PresetFiles("benchmark", "a benchmark")
-"""Bundled benchmarks."""
 CFR_PLUS = "cfr+"
-BENCHMARK, RESULTS = "benchmark.yaml", "results.jsonl"
-"""Of a benchmark's folder: its settings, and the results of all jobs."""
+BENCHMARK = "benchmark.yaml"
+"""Settings of a benchmark, in its folder."""
 JOB, RESULT, VALUES = "job.json", "result.json", "values.json"
 RUN = "run"
 """Folder of a job's training."""
-PUBLISHED = "published.jsonl"
-"""The package's own results, beside the bundled benchmarks."""
 _OF_ALGORITHMS = ("rules", "seeds", "decisions", "eval_points")
 """Fields of a benchmark that an algorithm may have of its own."""
 _NETWORK_OPTIONS = "network_options"
 _AGAIN = "and give the same command again"
 _REMEDY = f"delete it {_AGAIN}"
 _OTHER_FOLDER = "name another folder"
-_ANOTHER_FILE = f"name the {RESULTS} of a benchmark, which its command writes anew"
 _FILLED = "filled"
 """What is done in a folder, for the error that refuses a second command."""
 
@@ -199,7 +205,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             rule_set = load_rules(rules).name
             for seed in range(1, 2 if settings["trainer"] == CFR_PLUS else self.seeds + 1):
                 yield BenchmarkJob(
-                    name=_run_name(algorithm, rules, seed),
+                    name=run_name(algorithm, rules, seed),
                     folder=folder / file_name(rule_set) / file_name(algorithm) / f"seed-{seed}",
                     settings=self._settings_of(algorithm, settings, rules, seed),
                     benchmark=self,
@@ -402,11 +408,11 @@ class BenchmarkJob(Job):
 
     def load_result(self) -> Result:
         path = self.folder / RESULT
-        content = read_json(path.read_bytes(), path, _REMEDY)
-        result = _with_metric_of_endings(convert(content, Result, path, _REMEDY))
-        found = _run_name(result.algorithm, result.rules, result.seed)
-        if found != self.name:
-            raise ValueError(f"{path}: is the result of {found} in place of {self.name}; {_REMEDY}")
+        result = read_result(path.read_bytes(), path, _REMEDY)
+        if result.name != self.name:
+            raise ValueError(
+                f"{path}: is the result of {result.name} in place of {self.name}; {_REMEDY}"
+            )
         _check_origin(path, msgspec.to_builtins(result), self.origin, _REMEDY)
         if result.metrics != self.metrics:
             raise ValueError(
@@ -417,29 +423,8 @@ class BenchmarkJob(Job):
 
 def _check_origin(path: Path, found: JsonObject, expected: JsonObject, remedy: str) -> None:
     """Refuse a file whose fields are not the expected ones."""
-    if difference := _difference(found, expected):
+    if difference := difference_of(found, expected):
         raise ValueError(f"{path}: {difference}; {remedy}")
-
-
-def _difference(found: JsonObject, expected: JsonObject) -> str:
-    """The first of the expected fields that is another, as a clause; empty if none is."""
-    for name, value in expected.items():
-        other = found.get(name)
-        if name in ("game", "opponents") and not (other and value):
-            continue  # an earlier version did not keep it
-        if isinstance(value, dict) and isinstance(other, dict):
-            both = dict.fromkeys([*value, *other])
-            if inner := _difference(
-                {key: other.get(key) for key in both}, {key: value.get(key) for key in both}
-            ):
-                return f"{name}: {inner}"
-        elif other != value:
-            return f"{name} is {_text(other)}, and here it is {_text(value)}"
-    return ""
-
-
-def _text(value: Any) -> str:
-    return "not given" if value is None else format_value(value)
 
 
 def load_benchmark(source: str | Path, classes: Sequence[str] = ()) -> Benchmark:
@@ -554,11 +539,6 @@ def _takes_networks(trainer: str) -> bool:
     return trainer != CFR_PLUS and "network" in settings_kind(trainer).__struct_fields__
 
 
-def published_results() -> list[Result]:
-    """The package's own results."""
-    return load_results(BENCHMARKS.path(PUBLISHED))
-
-
 def run_benchmark(
     benchmark: Benchmark, folder: Path, workers: int = 1, log: Log = print
 ) -> list[Result]:
@@ -622,47 +602,19 @@ def _lines_without_run(jobs: Sequence[BenchmarkJob], folder: Path) -> dict[str, 
     # It is empty where no run came to its end.
     is_filled = path.exists() and path.read_bytes().strip()
     for result in load_results(path, _REMEDY) if is_filled else ():
-        name = _run_name(*_key(result))
-        job = named.get(name)
+        job = named.get(result.name)
         if job is None:
             raise ValueError(
-                f"{path}: has {name}, which this benchmark does not make; {_OTHER_FOLDER}"
+                f"{path}: has {result.name}, which this benchmark does not make; {_OTHER_FOLDER}"
             )
         if not (job.folder / RESULT).exists():
-            if difference := _difference(msgspec.to_builtins(result), job.origin):
+            if difference := difference_of(msgspec.to_builtins(result), job.origin):
                 raise ValueError(
-                    f"{path}: {name}: {difference}; delete its line {_AGAIN}, or {_OTHER_FOLDER}"
+                    f"{path}: {result.name}: {difference}; delete its line {_AGAIN}, or "
+                    f"{_OTHER_FOLDER}"
                 )
-            lines[name] = msgspec.json.encode(result) + b"\n"
+            lines[result.name] = msgspec.json.encode(result) + b"\n"
     return lines
-
-
-def _run_name(algorithm: str, rules: str, seed: int) -> str:
-    return one_line(f"{algorithm} on {rules}, seed {seed}")
-
-
-def load_results(path: Path, remedy: str = _ANOTHER_FILE) -> list[Result]:
-    """The results of a benchmark from its file, or from one like it."""
-    results: list[Result] = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        if line:
-            place = f"{path}, line {number}"
-            result = convert(read_json(line, place, remedy), Result, place, remedy)
-            results.append(_with_metric_of_endings(result))
-    if not results:
-        raise ValueError(f"{path} has no results, as where no run came to its end: {remedy}")
-    return results
-
-
-def _with_metric_of_endings(result: Result) -> Result:
-    """A result whose metric tells own endings, which an earlier version told in `evaluation`."""
-    if result.evaluation != OF_OWN_ENDINGS or result.metrics != [EXPLOITABILITY]:
-        return result
-    points = [
-        msgspec.structs.replace(point, values={OF_OWN_ENDINGS: point.values[EXPLOITABILITY]})
-        for point in result.points
-    ]
-    return msgspec.structs.replace(result, points=points)
 
 
 def expected_results(benchmark: Benchmark, folder: Path) -> list[Result]:
@@ -681,96 +633,6 @@ def expected_results(benchmark: Benchmark, folder: Path) -> list[Result]:
         job.load_result() if (job.folder / RESULT).exists() else job.expected_result()
         for job in jobs
     ]
-
-
-def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
-    """The results of several files by their names, each once, in an order that is not the files'.
-
-    Refused are two results of one run, and seeds of one algorithm with different settings.
-    """
-    named = [(result, source) for source, results in sources for result in results]
-    named.sort(key=lambda each: (*_key(each[0]), each[1]))
-    _check_games(named)
-    _check_opponents(named)
-    _check_learners(named)
-    united: list[tuple[Result, str]] = []
-    for result, source in named:
-        before, other = united[-1] if united else (None, "")
-        if before is not None and _key(before)[:2] == _key(result)[:2]:
-            name = _run_name(*_key(result))
-            if difference := _difference(_origin_of(before), _origin_of(result)):
-                raise ValueError(
-                    f"{other} and {source}: {name} and {_run_name(*_key(before))} are of different "
-                    f"benchmarks ({difference}): give the algorithm in one of them another name, "
-                    "or show one of them"
-                )
-            # A run that is still to come is none that was made.
-            if _key(before) == _key(result) and (before != result or not result.decisions):
-                raise ValueError(
-                    f"{other} and {source}: have two results of {name}: give the algorithm in one "
-                    "of them another name, or show one of them"
-                )
-        if before != result:
-            united.append((result, source))
-    return [result for result, _ in united]
-
-
-def _check_games(named: Sequence[tuple[Result, str]]) -> None:
-    """Refuse results of two rule sets in files of one name."""
-    first: dict[str, tuple[Result, str]] = {}
-    for result, source in named:
-        if not result.game:
-            continue
-        before, other = first.setdefault(result.rules, (result, source))
-        if difference := _difference({"game": before.game}, {"game": result.game}):
-            raise ValueError(
-                f"{other} and {source}: {result.rules} was another rule set in one of them "
-                f"({difference}): show one of them"
-            )
-
-
-def _check_learners(named: Sequence[tuple[Result, str]]) -> None:
-    """Refuse two learners of one name, which measured on different decks would share a row."""
-    first: dict[str, tuple[Result, str]] = {}
-    for result, source in named:
-        before, other = first.setdefault(result.algorithm, (result, source))
-        # The code is also that of the opponents, and a deck with exact values has none.
-        fields = ("settings", "code") if before.opponents == result.opponents else ("settings",)
-        one, two = ({key: _origin_of(each)[key] for key in fields} for each in (before, result))
-        if before.rules != result.rules and (difference := _difference(one, two)):
-            raise ValueError(
-                f"{other} and {source}: {result.algorithm} on {before.rules} and on {result.rules} "
-                f"are different learners ({difference}): give it in one of them another name, or "
-                "show one of them"
-            )
-
-
-def _check_opponents(named: Sequence[tuple[Result, str]]) -> None:
-    """Refuse results against two opponents of one name."""
-    first: dict[str, tuple[str, str]] = {}
-    for result, source in named:
-        for name, digest in result.opponents.items():
-            before, other = first.setdefault(name, (digest, source))
-            if digest != before:
-                raise ValueError(
-                    f"{other} and {source}: the opponent {name} had other code or weights in one "
-                    "of them: show one of them"
-                )
-
-
-def _key(result: Result) -> tuple[str, str, int]:
-    return result.algorithm, result.rules, result.seed
-
-
-def _origin_of(result: Result) -> JsonObject:
-    """What all seeds of an algorithm on a rule set have in common."""
-    names = ("budget", "settings", "evaluation", "code", "game")
-    origin = {name: getattr(result, name) for name in names}
-    # The name of an algorithm tells its trainer, unless the settings do.
-    return {**origin, "settings": {"trainer": result.algorithm, **result.settings}}
-
-
-# -- runs and their measurements
 
 
 def measure_job(job: BenchmarkJob) -> None:

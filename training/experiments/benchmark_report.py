@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from statistics import fmean, median
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta, Struct
 
 from ...agents.registry import load_agent
 from ...common.files import file_name
 from ...common.markup import markdown_code, markdown_table, markdown_text
-from ...common.typing import Array, JsonObject
-from ...engine.rules import Rules, load_rules
+from ...common.typing import Array
 from ...evaluation import Estimate
 from ...evaluation.exploitability.exact import measure_exploitability
 from ...evaluation.reports import charts
 from ...evaluation.statistics import mean_of
-from ...solvers.public_tree import count_info_sets, why_no_public_tree
 from ..given import INFORMATION_SETS, NOT_STATED, Given
+from .benchmark_results import EXPLOITABILITY, OF_OWN_ENDINGS, Result, is_solvable
 from .benchmark_statistics import (
     FIGURE,
     LEAST_SHOWN,
@@ -31,12 +27,6 @@ from .benchmark_statistics import (
 )
 from .budgets import aligned, ended_early, went_beyond
 
-EXPLOITABILITY = "exploitability"
-OF_OWN_ENDINGS = f"{EXPLOITABILITY} with its own endings"
-"""Not to be compared with that of exact endings, nor with random play's."""
-_MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
-_MOST = 10**15
-"""Of decisions and seconds: what a page can add up."""
 _NOISE, _OVERSHOOT = 1.25, 1.01
 """Factors by which a busy machine can make runs slower, and by which a last iteration is late."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
@@ -59,91 +49,6 @@ _NOT_GIVEN = {
 """What a result may leave open."""
 
 
-class Point(Struct, frozen=True, omit_defaults=True):
-    """What a policy comes to after a part of its budget."""
-
-    decisions: Annotated[int, Meta(ge=0, le=_MOST)]
-    seconds: Annotated[float, Meta(ge=0, le=_MOST)]
-    """Processor time."""
-    values: dict[str, Annotated[float, Meta(ge=-_MOST, le=_MOST)]]
-    """By metric."""
-    as_reported: bool = False
-    """Whether the trainer itself reported the decisions. Others are counted by this package: those
-    of its own trainers, and the steps in its environments."""
-
-
-class Result(Struct, frozen=True, kw_only=True):
-    """The measurements of a run, with all that they belong to."""
-
-    rules: str
-    algorithm: str
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
-    budget: Annotated[int, Meta(ge=1, le=_MOST)]
-    """Decisions that the run was given."""
-    settings: JsonObject
-    """Settings of the algorithm, as the benchmark gives them."""
-    evaluation: str
-    """How the values were measured."""
-    machine: str
-    """Processor that the seconds are of."""
-    points: Annotated[list[Point], Meta(min_length=1)]
-    given: Given = Given()
-    """What the learner was given beside its budget."""
-    reference: list[Annotated[float, Meta(gt=0, le=_MOST)]] = []
-    """Seconds of the reference loop before and after the run, on the same core."""
-    code: str = ""
-    """SHA-256 of the sources of an outside trainer, network, callbacks and agents; empty for the
-    package's own."""
-    opponents: dict[str, str] = {}
-    """SHA-256 of the source or the weights of each opponent that the package does not have."""
-    game: JsonObject = {}
-    """Parameters of the rule set where `rules` is a file, which can change; else empty."""
-
-    def __post_init__(self) -> None:
-        self.load_rules()
-        for before, after in pairwise(self.points):
-            for name in ("decisions", "seconds"):
-                first, second = getattr(before, name), getattr(after, name)
-                if second < first:
-                    raise ValueError(f"points: {name} fall from {first:,} to {second:,}")
-        for point in self.points:
-            if not point.values or point.values.keys() != self.points[0].values.keys():
-                raise ValueError(
-                    f"points: has values of {[*point.values]}, and before of "
-                    f"{[*self.points[0].values]}"
-                )
-
-    def load_rules(self) -> Rules:
-        """The rule set that it was measured by."""
-        return load_rules(self.game or self.rules)
-
-    @property
-    def metrics(self) -> list[str]:
-        return [*self.points[-1].values]
-
-    @property
-    def decisions(self) -> int:
-        """Decisions that the run used."""
-        return self.points[-1].decisions
-
-    @property
-    def spent(self) -> int:
-        """Its budget, or more if its last iteration went beyond it."""
-        return max(self.budget, self.decisions)
-
-    @property
-    def as_reported(self) -> bool:
-        return any(point.as_reported for point in self.points)
-
-    @property
-    def multiples(self) -> float:
-        """Seconds of the run as multiples of the reference loop; NaN if it was not timed.
-
-        Other programs make the loop slower and never faster, so the fastest is the machine's.
-        """
-        return self.points[-1].seconds / min(self.reference) if self.reference else math.nan
-
-
 def columns_of(results: Sequence[Result]) -> list[tuple[str, str]]:
     """Rule sets and metrics of the results."""
     metrics = [*dict.fromkeys(metric for result in results for metric in result.metrics)]
@@ -161,13 +66,6 @@ def runs_of(
         if (run.algorithm, run.rules) == (algorithm, rules) and metric in ("", *run.metrics)
     ]
     return sorted(runs, key=lambda run: run.seed)
-
-
-def is_solvable(rules: Rules) -> bool:
-    """Whether exact exploitability is computed soon enough for every checkpoint."""
-    if why_no_public_tree(rules) is not None or len(rules.deck) > _MAX_CARDS:
-        return False
-    return count_info_sets(rules) <= _MAX_INFO_SETS
 
 
 def over_seeds(values: Sequence[Array]) -> Estimate:

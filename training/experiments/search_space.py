@@ -35,7 +35,7 @@ from ...evaluation.formats import percent_with_interval
 from ...evaluation.statistics import Estimate
 from ..presets import PRESETS, settings_from
 from ..settings import Settings
-from .benchmark_report import is_solvable
+from .benchmark_results import is_solvable
 from .foreign_code import check_foreign_code, foreign_code
 
 if TYPE_CHECKING:

@@ -27,11 +27,8 @@ from german_whist.common.settings import SettingsError
 from german_whist.common.signals import RunStopped
 from german_whist.engine.batch.config import HORIZONS, REWARDS
 from german_whist.training.algorithms.registry import make_trainer, settings_kind
-from german_whist.training.experiments.benchmark import (
-    load_benchmark,
-    load_results,
-    measure_job,
-)
+from german_whist.training.experiments.benchmark import load_benchmark, measure_job
+from german_whist.training.experiments.benchmark_results import load_results
 from german_whist.training.run import resume, start
 from german_whist.training.run_state import agent_from_weights
 

@@ -19,7 +19,8 @@ from german_whist.expert_iteration.pipeline import run_expert_iteration
 from german_whist.expert_iteration.recipe import Recipe
 from german_whist.training.algorithms.registry import make_trainer
 from german_whist.training.api import train
-from german_whist.training.experiments.benchmark import load_benchmark, load_results, measure_job
+from german_whist.training.experiments.benchmark import load_benchmark, measure_job
+from german_whist.training.experiments.benchmark_results import load_results
 from german_whist.training.presets import settings_from
 from german_whist.training.run_state import write_policy
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from .worker_options import add_trust_option, worker_count
 
 if TYPE_CHECKING:
-    from ..training.experiments.benchmark_report import Result
+    from ..training.experiments.benchmark_results import Result
 
 _PAGE = "benchmark.md"
 
@@ -73,21 +73,18 @@ def run(arguments: argparse.Namespace) -> int:
     from ..common.signals import RunStopped
     from ..common.trust import trusting
     from ..training.experiments.benchmark import (
-        PUBLISHED,
         Benchmark,
         expected_results,
         load_benchmark,
+        run_benchmark,
+    )
+    from ..training.experiments.benchmark_report import columns_of, draw_charts, page, values_of
+    from ..training.experiments.benchmark_results import (
+        EXPLOITABILITY,
+        PUBLISHED,
         load_results,
         published_results,
-        run_benchmark,
         unite,
-    )
-    from ..training.experiments.benchmark_report import (
-        EXPLOITABILITY,
-        columns_of,
-        draw_charts,
-        page,
-        values_of,
     )
     from ..training.experiments.benchmark_statistics import FIGURE, draw_intervals
 
