@@ -262,6 +262,7 @@ KINDS = {
     "nfsp": ("nfsp", None),
 }
 """Trainer and critic of the dots of one color, by their name in the chart."""
+POLICY_GRADIENTS = "all but nfsp"
 
 
 def points_of_kinds(lines: Sequence[Line], deck: str) -> dict[str, list[tuple[float, float]]]:
@@ -281,18 +282,27 @@ def points_of_kinds(lines: Sequence[Line], deck: str) -> dict[str, list[tuple[fl
 
 def summary_of_kinds(lines: Sequence[Line]) -> str:
     """The rank correlation with the win rate on the pack among the learners of each kind."""
-    of_decks = {deck: points_of_kinds(lines, deck) for deck in DECKS}
+    of_decks = {deck: _with_policy_gradients(points_of_kinds(lines, deck)) for deck in DECKS}
     rows = [
         [kind, str(len(next(points[kind] for points in of_decks.values() if kind in points)))]
         + [
             _correlation_text(*zip(*points[kind], strict=True)) if kind in points else ""
             for points in of_decks.values()
         ]
-        for kind in KINDS
+        for kind in (*KINDS, POLICY_GRADIENTS)
         if any(kind in points for points in of_decks.values())
     ]
     header = ["kind", "learners", *(f"{EXPLOITABILITY} on {deck}" for deck in of_decks)]
     return markdown_table(header, rows, right=(1, 2, 3)) + "\n"
+
+
+def _with_policy_gradients(
+    points: dict[str, list[tuple[float, float]]],
+) -> dict[str, list[tuple[float, float]]]:
+    """The points of each kind, and those of all but NFSP together if these are several kinds."""
+    kinds = [of_kind for kind, of_kind in points.items() if kind != "nfsp"]
+    together = [point for of_kind in kinds for point in of_kind]
+    return points | {POLICY_GRADIENTS: together} if len(kinds) > 1 else points
 
 
 def _correlation_text(first: Sequence[float], second: Sequence[float]) -> str:

@@ -76,6 +76,7 @@ def test_correlations_within_kinds_of_learners() -> None:
         "| ppo | 3 | -1.00",
         "| mmd | 3 | all equal | all equal |",
         "| nfsp | 2 |  |  |",
+        "| all but nfsp | 6 | -0.25",
     ]
     assert "| -0.50 [" in rows[0]
 
