@@ -182,11 +182,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         files = (OTHERS, RANKED) if arguments.beside else (RANKED, OTHERS)
     for result in publish(arguments.folders, *files):
         print(f"{result.algorithm} on {result.rules}, seed {result.seed}")
+    ranked = load_results(RANKED)
     if arguments.into:
-        return
-    ranked = unite([(RANKED.name, load_results(RANKED))])
-    for name, content in draw_intervals(values_of(ranked), log=columns_of(ranked)).items():
-        write_file(PICTURES / name, content)
+        own = load_results(files[0])
+        draw_figure([*ranked, *own], {run.rules for run in own}, arguments.into / PICTURES.name)
+    else:
+        draw_figure(ranked, {run.rules for run in ranked}, PICTURES)
+
+
+def draw_figure(results: Sequence[Result], rules: Container[str], folder: Path) -> None:
+    """Draw the intervals of the results on these rule sets."""
+    shown = unite([("", [run for run in results if run.rules in rules])])
+    for name, content in draw_intervals(values_of(shown), log=columns_of(shown)).items():
+        write_file(folder / name, content)
 
 
 if __name__ == "__main__":

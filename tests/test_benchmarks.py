@@ -162,6 +162,9 @@ def test_results_of_an_extension_are_published_in_its_folder(tmp_path: Path) -> 
     assert load_results(docs / "published.jsonl") == new
     rows = [*read_iterations(docs / "iterations.csv.xz")]
     assert rows == [{"rules": "2x4-h2", "algorithm": "another", "seed": "1", "decisions": "10"}]
+    figure = (docs / "pictures" / "benchmark-intervals.svg").read_text(encoding="utf-8")
+    assert all(f">{text}</text>" in figure for text in ("another", "ppo-tuned", "2x4-h2"))
+    assert "2x5-h3" not in figure
     ranked = write_benchmark(tmp_path / "ranked", [load_results(RANKED)[0]], "decisions\n10\n")
     with pytest.raises(SystemExit, match=r"is in published\.jsonl: bring it there"):
         main([f"{ranked}", "--into", f"{docs}"])

@@ -49,9 +49,11 @@ sys.path.pop(0)
 PUBLISHED, OTHERS = publish.RANKED, publish.OTHERS
 SPEED = ROOT / "benchmarks" / "results" / "speed.jsonl"
 TRANSFER = ROOT / "benchmarks" / "results" / "transfer.jsonl"
+TRANSFER_SHORTER = TRANSFER.with_name("transfer-shorter.jsonl")
+"""The same learners, trained for 20 seconds on a small deck and 90 on the full deck."""
 
 TIMED_DECK = "2x5-h3"
-"""Deck of the seconds in a table, and of the runs with one changed setting."""
+"""Deck of the searches, of the seconds in a table, and of the runs with one changed setting."""
 NOT_LEARNED = ("mccfr", "cfr+")
 """Algorithms with a table: they get columns of their own beside the networks."""
 LOWEST_SHOWN = 1e-6
@@ -82,6 +84,16 @@ NETWORKS = {
 """Algorithms of `benchmarks/networks.yaml` as a page calls their networks."""
 DEPTH_ALGORITHMS = ("ppo-tuned", "mmd-tuned")
 """Algorithms that were measured on decks of two and of three tricks for the stock."""
+BUDGETS = (
+    "ppo-tuned",
+    "ppo-10-minutes",
+    "ppo-hour-wide",
+    "mmd-tuned",
+    "mmd-separate-10-minutes",
+    "mmd-separate-hour-slow",
+)
+"""Runs of 90 seconds, ten minutes and an hour, whose critic sees no hidden cards."""
+BUDGETS_DECK = "2x6-h3"
 _LEAST_SEEDS = 3
 """Runs that an interval needs."""
 _CREATE_TRIAL, _SET_PARAMETER, _END_TRIAL = 4, 5, 6
@@ -118,12 +130,15 @@ def tables() -> dict[str, str]:
         "published-means": published_means(published, decks),
         "changed-settings": changed_settings(others),
         "lowest-exploitability": lowest_exploitability(published, others, decks),
+        "budgets": budgets(published, others),
+        "hours": hours_by_section(published, others),
         "depth": depth(published, others),
         "whole-hands": whole_hands(published, others),
         "exact-decks": exact_decks(published, decks),
         "networks": networks(others),
         "transfer": transfer.summary(read_lines(TRANSFER)).strip(),
         "transfer-kinds": transfer.summary_of_kinds(read_lines(TRANSFER)).strip(),
+        "transfer-shorter": transfer.summary_of_kinds(read_lines(TRANSFER_SHORTER)).strip(),
         "speed": speed(read_lines(SPEED)),
         "speed-of-environments": speed_of_environments(read_lines(SPEED)),
     }
@@ -218,6 +233,12 @@ def decks_of(runs: Runs) -> list[str]:
     return sorted({deck for _, deck in runs}, key=information_sets)
 
 
+def deck_text(deck: str, runs: Runs) -> str:
+    """A deck in a table of learners, marked if settings of some of them were searched on it."""
+    is_tuned = deck == TIMED_DECK and any(name.endswith("-tuned") for name, _ in runs)
+    return f"`{deck}` (tuned)" if is_tuned else f"`{deck}`"
+
+
 def algorithms_of(runs: Runs) -> list[str]:
     """Algorithms of the runs, lowest exploitability first."""
     names = {algorithm for algorithm, deck in runs if deck == TIMED_DECK}
@@ -238,7 +259,13 @@ def published_results(runs: Runs, decks: Sequence[str]) -> str:
         ]
         spent = [seconds_of(timed), loops_of(timed)]
         rows.append([f"`{name}`", decisions_text(timed), *cells, *spent])
-    header = ["algorithm", "decisions", *(f"`{deck}`" for deck in decks), "seconds", "loops"]
+    header = [
+        "algorithm",
+        "decisions",
+        *(deck_text(deck, runs) for deck in decks),
+        "seconds",
+        "loops",
+    ]
     if not any(row[-1] for row in rows):
         header, rows = header[:-1], [row[:-1] for row in rows]
     return _numbers(header, rows)
@@ -405,8 +432,8 @@ def hours(seconds: float) -> str:
 
 
 def published_spread(runs: Runs, decks: Sequence[str]) -> str:
-    """Interquartile means of the networks with bootstrap intervals, by deck."""
-    names = [name for name in algorithms_of(runs) if name not in NOT_LEARNED]
+    """Interquartile means of what is random, with bootstrap intervals, by deck."""
+    names = [name for name in algorithms_of(runs) if name != CFR_PLUS]
     shown = [
         deck
         for deck in decks
@@ -422,15 +449,15 @@ def published_spread(runs: Runs, decks: Sequence[str]) -> str:
             for seeds in cells
         ]
         rows.append([f"`{name}`", *texts])
-    return _numbers(["algorithm", *(f"`{deck}`" for deck in shown)], rows)
+    return _numbers(["algorithm", *(deck_text(deck, runs) for deck in shown)], rows)
 
 
 def published_pairs(runs: Runs, decks: Sequence[str], one_of: Container[str] | None = None) -> str:
-    """Differences of the means of all pairs of networks, with Welch's intervals.
+    """Differences of the means of all pairs of what is random, with Welch's intervals.
 
     With `one_of`, only pairs that have at least one of these algorithms.
     """
-    names = [name for name in algorithms_of(runs) if name not in NOT_LEARNED]
+    names = [name for name in algorithms_of(runs) if name != CFR_PLUS]
     return pairs_table(
         {
             (deck, EXPLOITABILITY): {
@@ -484,7 +511,7 @@ def published_means(runs: Runs, decks: Sequence[str]) -> str:
     tricks = (f"{load_rules(deck).foreplay_tricks}" for deck in decks)
     rows.append(["decisions of a player", "", *tricks])
     rows.append(["information sets", "", *(f"{information_sets(deck):,}" for deck in decks)])
-    return _numbers(["algorithm", "decisions", *(f"`{deck}`" for deck in decks)], rows)
+    return _numbers(["algorithm", "decisions", *(deck_text(deck, runs) for deck in decks)], rows)
 
 
 def exact_decks(runs: Runs, decks: Sequence[str]) -> str:
@@ -492,7 +519,7 @@ def exact_decks(runs: Runs, decks: Sequence[str]) -> str:
     columns = ("ppo-tuned", "sb3-tuned", "cfr+")
     rows = [
         [
-            f"`{deck}`",
+            deck_text(deck, runs),
             f"{load_rules(deck).foreplay_tricks}",
             f"{information_sets(deck):,}",
             *(
@@ -574,6 +601,51 @@ def _of_length(runs: Runs, length: str, privileged: bool) -> Runs:
         if own == length and (seeds[0].given.critic == HIDDEN_CARDS) == privileged:
             found[name, deck] = seeds
     return found
+
+
+def budgets(published: Runs, others: Runs) -> str:
+    """Exploitability of PPO and MMD on the deck with results for all three budgets."""
+    runs = published | others
+    rows: list[list[str]] = []
+    for name in BUDGETS:
+        found = runs[name, BUDGETS_DECK]
+        assert found[0].given.critic == OWN_VIEW, name
+        minutes = f"{float(seconds_of(found)) / 60:.0f}"
+        rows.append([f"`{name}`", decisions_text(found), minutes, _with_seeds(found)])
+    return _numbers(["row", "decisions", "minutes", f"exploitability on `{BUDGETS_DECK}`"], rows)
+
+
+def hours_by_section(published: Runs, others: Runs) -> str:
+    """Processor time of all runs by the section that has them, without their measurements."""
+    spent = {"Equal information": _seconds(published)}
+    for (name, deck), seeds in others.items():
+        section = _section_of(name, deck, published)
+        spent[section] = spent.get(section, 0.0) + _seconds({(name, deck): seeds})
+    rows = [[section, hours(seconds)] for section, seconds in spent.items()]
+    return _numbers(["section", "hours of one core"], [*rows, ["all", hours(sum(spent.values()))]])
+
+
+def _seconds(runs: Runs) -> float:
+    return sum(run.points[-1].seconds for seeds in runs.values() for run in seeds)
+
+
+def _section_of(name: str, deck: str, published: Runs) -> str:
+    """The section of the page that has runs beside those of the main table."""
+    _, _, end = name.partition("-")
+    if any(length in name for length in ("-10-minutes", "-hour")):
+        return "The lowest exploitability"
+    if name.endswith(WHOLE_HANDS):
+        return "Whole hands"
+    if name in NETWORKS:
+        return "Networks of your own (another page)"
+    if name == "sb3-tuned-longer":
+        return "More decisions of SB3"
+    if (name, deck) not in published and (name in DEPTH_ALGORITHMS or deck.startswith("1x")):
+        return "Depth"
+    if any(end in ends for ends in SEARCHES.values()):
+        return "What a privileged critic gives"
+    assert name == f"ppo{PRIVILEGED}" or ", " in name, f"{name} is in no section"
+    return "Which settings matter"
 
 
 def depth(published: Runs, others: Runs) -> str:

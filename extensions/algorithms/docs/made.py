@@ -48,13 +48,13 @@ def pages() -> dict[str, str]:
         for run, seeds in result_tables.runs_in(result_tables.PUBLISHED).items()
         if run[1] in decks
     } | runs
+    tuned = {run: seeds for run, seeds in every.items() if run[0] not in NOT_COMPARED}
     tables = {
         "published-results": result_tables.published_results(every, decks),
         "published-pairs": result_tables.published_pairs(
-            {run: seeds for run, seeds in every.items() if run[0] not in NOT_COMPARED},
-            decks,
-            one_of={algorithm for algorithm, _ in runs},
+            tuned, decks, one_of={algorithm for algorithm, _ in runs}
         ),
+        "published-spread": result_tables.published_spread(tuned, decks),
         "published-given": result_tables.published_given(
             runs, TUNED_BY | {"r_nad-tuned-no-ema": TUNED_BY["r_nad-tuned"]}
         ),
