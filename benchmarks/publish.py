@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from german_whist.common.files import file_name, write_file
+from german_whist.solvers.public_tree import count_info_sets
 from german_whist.training.callbacks.report_files import TABLE as PROGRESS
 from german_whist.training.experiments.benchmark import RUN
 from german_whist.training.experiments.benchmark_report import columns_of, values_of
@@ -30,7 +31,7 @@ from german_whist.training.experiments.benchmark_results import (
     load_results,
     unite,
 )
-from german_whist.training.experiments.benchmark_statistics import draw_intervals
+from german_whist.training.experiments.benchmark_statistics import draw_intervals, draw_pairs
 
 ROOT = Path(__file__).resolve().parents[1]
 RANKED = ROOT / "configs" / "benchmark" / PUBLISHED
@@ -39,6 +40,8 @@ OTHERS = ROOT / "benchmarks" / "results" / "exploitability-others.jsonl"
 """Results of the tables beside it, with other budgets, decks or information."""
 ITERATIONS = ROOT / "benchmarks" / "results" / "iterations.csv.xz"
 PICTURES = ROOT / "docs" / "pictures"
+SEARCHED_DECK = "2x5-h3"
+"""Deck of the searches for settings, which gives the tables their order."""
 _COLUMNS = ("rules", "algorithm", "seed")
 """The run that a row of `ITERATIONS` is of."""
 _SECONDS = ("seconds", "processor_seconds")
@@ -185,16 +188,30 @@ def main(argv: Sequence[str] | None = None) -> None:
     ranked = load_results(RANKED)
     if arguments.into:
         own = load_results(files[0])
-        draw_figure([*ranked, *own], {run.rules for run in own}, arguments.into / PICTURES.name)
+        shown = in_order([*ranked, *own], {run.rules for run in own})
+        pictures = arguments.into / PICTURES.name
+        figures = draw_intervals(values_of(shown), log=columns_of(shown))
     else:
-        draw_figure(ranked, {run.rules for run in ranked}, PICTURES)
+        shown, pictures = in_order(ranked, {run.rules for run in ranked}), PICTURES
+        values, log = values_of(shown), columns_of(shown)
+        figures = draw_intervals(values, log=log) | draw_pairs(values, log=log)
+    for name, content in figures.items():
+        write_file(pictures / name, content)
 
 
-def draw_figure(results: Sequence[Result], rules: Container[str], folder: Path) -> None:
-    """Draw the intervals of the results on these rule sets."""
+def in_order(results: Sequence[Result], rules: Container[str]) -> list[Result]:
+    """The results on these rule sets as the tables have them: small decks and low values first."""
     shown = unite([("", [run for run in results if run.rules in rules])])
-    for name, content in draw_intervals(values_of(shown), log=columns_of(shown)).items():
-        write_file(folder / name, content)
+    means = {
+        name: float(runs.mean())
+        for (deck, _), column in values_of(shown).items()
+        if deck == SEARCHED_DECK
+        for name, runs in column.items()
+    }
+    return sorted(
+        shown,
+        key=lambda run: (count_info_sets(run.load_rules()), means.get(run.algorithm, math.inf)),
+    )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,9 @@ from benchmarks.publish import (
     ITERATIONS,
     MOST_ROWS,
     OTHERS,
+    PICTURES,
     RANKED,
+    ROOT,
     main,
     publish,
     read_iterations,
@@ -168,6 +171,15 @@ def test_results_of_an_extension_are_published_in_its_folder(tmp_path: Path) -> 
     ranked = write_benchmark(tmp_path / "ranked", [load_results(RANKED)[0]], "decisions\n10\n")
     with pytest.raises(SystemExit, match=r"is in published\.jsonl: bring it there"):
         main([f"{ranked}", "--into", f"{docs}"])
+
+
+def test_figure_of_pairs_has_the_pairs_of_the_page_in_its_order() -> None:
+    page = (ROOT / "docs" / "results" / "exploitability.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- table published-pairs -->")[2].partition("<!-- end")[0]
+    figure = (PICTURES / "benchmark-pairs.svg").read_text(encoding="utf-8")
+    pairs = re.findall(r">(\S+) − (\S+)</text>", figure)
+    assert pairs == re.findall(r"^\| `(.+?)` − `(.+?)`", table, re.MULTILINE)
+    assert len(pairs) == 15
 
 
 def test_iterations_are_of_published_runs(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ TRANSFER = ROOT / "benchmarks" / "results" / "transfer.jsonl"
 TRANSFER_SHORTER = TRANSFER.with_name("transfer-shorter.jsonl")
 """The same learners, trained for 20 seconds on a small deck and 90 on the full deck."""
 
-TIMED_DECK = "2x5-h3"
-"""Deck of the searches, of the seconds in a table, and of the runs with one changed setting."""
+TIMED_DECK = publish.SEARCHED_DECK
+"""Also the deck of the seconds in a table, and of the runs with one changed setting."""
 NOT_LEARNED = ("mccfr", "cfr+")
 """Algorithms with a table: they get columns of their own beside the networks."""
 LOWEST_SHOWN = 1e-6

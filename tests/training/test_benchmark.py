@@ -44,6 +44,7 @@ from german_whist.common.signals import RunStopped
 from german_whist.engine.rules import load_rules
 from german_whist.evaluation import Estimate, evaluate
 from german_whist.evaluation.exploitability.exact import measure_exploitability
+from german_whist.evaluation.reports.charts import PALETTE
 from german_whist.training.algorithms.registry import trainer_kind
 from german_whist.training.experiments import benchmark as benchmarking
 from german_whist.training.experiments import benchmark_report
@@ -70,8 +71,10 @@ from german_whist.training.experiments.benchmark_results import (
 )
 from german_whist.training.experiments.benchmark_statistics import (
     draw_intervals,
+    draw_pairs,
     estimate_text,
     interquartile_table,
+    pairs_table,
 )
 from german_whist.training.folder import STATE, FolderLock
 from german_whist.training.given import Given
@@ -1269,6 +1272,29 @@ def test_figure_of_intervals_is_the_same_each_time() -> None:
     )
     assert files["benchmark-intervals.pdf"].startswith(b"%PDF-")
     assert files == draw_intervals(values_of(results), log=log)
+
+
+def test_figure_of_pairs_has_the_pairs_of_the_table() -> None:
+    results = [
+        *results_of("2x4-h2", "mmd", [0.1], [0.2], [0.3]),
+        *results_of("2x4-h2", "ppo", [0.7], [0.71], [0.72]),
+        *results_of("2x4-h2", "nfsp", [0.11], [0.21], [0.31]),
+        *results_of("2x4-h2", "cfr+", [0.01]),
+    ]
+    values, log = values_of(results), [("2x4-h2", "exploitability")]
+    files = draw_pairs(values, log=log)
+    assert [*files] == ["benchmark-pairs.svg", "benchmark-pairs.pdf"]
+    assert files["benchmark-pairs.pdf"].startswith(b"%PDF-")
+    figure = files["benchmark-pairs.svg"].decode()
+    assert re.findall(r">(\w+ − \w+)</text>", figure) == ["mmd − ppo", "mmd − nfsp", "ppo − nfsp"]
+    # A line and a dot of the pair whose interval contains 0 are gray, and those of the others blue.
+    table = pairs_table(values)
+    assert table.count("**") == 4
+    assert "| `mmd` − `nfsp` | -0.0100 [" in table
+    assert figure.count("stroke: #a0a0a0; stroke-width: 2") == 1
+    assert figure.count(f"stroke: {PALETTE[1]}; stroke-width: 2") == 2
+    assert not draw_pairs(values_of(results_of("2x4-h2", "cfr+", [0.01])))
+    assert files == draw_pairs(values, log=log)
 
 
 def test_trainer_cannot_have_the_name_of_a_published_row() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from statistics import fmean, median
 
 import numpy as np
@@ -21,6 +21,7 @@ from .benchmark_results import EXPLOITABILITY, OF_OWN_ENDINGS, Result, is_solvab
 from .benchmark_statistics import (
     FIGURE,
     LEAST_SHOWN,
+    PAIRS_FIGURE,
     estimate_text,
     interquartile_table,
     pairs_table,
@@ -30,6 +31,7 @@ from .budgets import aligned, ended_early, went_beyond
 _NOISE, _OVERSHOOT = 1.25, 1.01
 """Factors by which a busy machine can make runs slower, and by which a last iteration is late."""
 _AXES = {"": "decisions", "-time": "seconds of one core"}
+_FIGURES = {FIGURE: "intervals of all algorithms", PAIRS_FIGURE: "differences of all pairs"}
 """Labels of the charts' axes by the endings of their names."""
 _GIVEN = {
     "critic": "has a critic that sees {value}; critics of published networks see {usual}",
@@ -95,11 +97,12 @@ def page(
     command: str,
     images: str,
     published: Sequence[Result] = (),
-    has_figure: bool = False,
+    figures: Container[str] = (),
 ) -> str:
     """The tables as Markdown, with links to the charts of `draw_charts` in the folder `images`.
 
-    Of `published` results those not shown are what the others are told apart from.
+    Of `published` results those not shown are what the others are told apart from. `figures` has
+    the files there of the figures that could be drawn.
     """
     columns, values = columns_of(results), values_of(results)
     games = {run.rules: run.load_rules() for run in results}
@@ -181,7 +184,11 @@ def page(
             if pairs
             else []
         ),
-        *([f"![intervals of all algorithms]({images}/{FIGURE}.svg)"] if has_figure else []),
+        *(
+            f"![{text}]({images}/{name}.svg)"
+            for name, text in _FIGURES.items()
+            if f"{name}.svg" in figures
+        ),
         *(
             f"![{markdown_text(f'{metric} on {rules} over {label}')}]"
             f"({images}/{chart_name(rules, metric, ending)})"

@@ -1,13 +1,14 @@
-"""Statistics of a benchmark's results: interquartile means, all pairs, and their figure."""
+"""Statistics of a benchmark's results: interquartile means, all pairs, and their figures."""
 
 from __future__ import annotations
 
 import io
 import math
 import warnings
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from ...common.markup import markdown_code, markdown_table, markdown_text, one_line
 from ...common.suggestions import not_installed
@@ -20,14 +21,18 @@ from ...evaluation.statistics import (
     mean_of,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 Column = tuple[str, str]
 """A rule set and a metric."""
 Values = Mapping[Column, Mapping[str, Array]]
 """Last values by seed, of each algorithm in each column."""
 LEAST_SHOWN = 1e-5
 """Lowest exploitability in a chart: CFR+ falls on, and would flatten all others."""
-FIGURE = "benchmark-intervals"
-"""Name of the figure's files, without ending."""
+FIGURE, PAIRS_FIGURE = "benchmark-intervals", "benchmark-pairs"
+"""Names of the figures' files, without ending."""
+_GRAY = "#a0a0a0"
 
 
 def interquartile_table(values: Values, shares: Mapping[str, Sequence[Array]]) -> str:
@@ -65,25 +70,45 @@ def pairs_table(values: Values, one_of: Container[str] | None = None) -> str:
     With `one_of`, only pairs that have at least one of these algorithms. Empty where no two
     algorithms have two seeds each.
     """
-    names = dict.fromkeys(name for column in values.values() for name in column)
-    rows: list[list[str]] = []
-    for first, second in combinations(names, 2):
-        if one_of is not None and first not in one_of and second not in one_of:
-            continue
-        cells = [_difference(column.get(first), column.get(second)) for column in values.values()]
-        if any(cells):
-            pair = " − ".join(markdown_code(name, in_table=True) for name in (first, second))
-            rows.append([pair, *(cell or "–" for cell in cells)])
+    rows = [
+        [
+            " − ".join(markdown_code(name, in_table=True) for name in pair),
+            *(_difference_text(differences.get(column)) for column in values),
+        ]
+        for pair, differences in _pairs(values, one_of).items()
+    ]
     header = ["pair", *map(_title, values)]
     return markdown_table(header, rows, right=range(1, len(header))) if rows else ""
 
 
-def _difference(first: Array | None, second: Array | None) -> str:
-    if first is None or second is None or min(len(first), len(second)) < 2:
-        return ""
-    difference = difference_of_means(first, second)
+def _pairs(
+    values: Values, one_of: Container[str] | None = None
+) -> dict[tuple[str, str], dict[Column, Estimate]]:
+    """The differences of all pairs that have two seeds each, by the columns where they have."""
+    names = dict.fromkeys(name for column in values.values() for name in column)
+    pairs: dict[tuple[str, str], dict[Column, Estimate]] = {}
+    for first, second in combinations(names, 2):
+        if one_of is not None and first not in one_of and second not in one_of:
+            continue
+        differences = {
+            column: difference_of_means(by_name[first], by_name[second])
+            for column, by_name in values.items()
+            if min(len(by_name.get(first, ())), len(by_name.get(second, ()))) > 1
+        }
+        if differences:
+            pairs[first, second] = differences
+    return pairs
+
+
+def _difference_text(difference: Estimate | None) -> str:
+    if difference is None:
+        return "–"
     text = estimate_text(difference)
-    return f"**{text}**" if difference.low > 0 or difference.high < 0 else text
+    return f"**{text}**" if _without_zero(difference) else text
+
+
+def _without_zero(difference: Estimate) -> bool:
+    return difference.low > 0 or difference.high < 0
 
 
 def _title(column: Column) -> str:
@@ -114,6 +139,64 @@ def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, b
     A dot is the interquartile mean, and the thick line its bootstrap interval. The thin line is the
     interval of the mean (Student's t).
     """
+    names = [*dict.fromkeys(name for column in values.values() for name in column)]
+
+    def draw(panel: Axes, column: Column) -> None:
+        for name, runs in values[column].items():
+            place, color = names.index(name), PALETTE[names.index(name) % len(PALETTE)]
+            middle, mean = bootstrap_interquartile_mean([runs]), mean_of(runs)
+            if column in log and middle.value < LEAST_SHOWN:
+                continue
+            least = min(runs) / 2 if column in log else -math.inf
+            panel.plot([middle.low, middle.high], [place, place], color=color, linewidth=4)
+            if len(runs) > 2:
+                ends = [max(mean.low, least), mean.high]
+                panel.plot(ends, [place, place], color=color, linewidth=1)
+            panel.plot([middle.value], [place], "o", color=color, markersize=5)
+        if column in log:
+            panel.set_xscale("log")
+
+    return _figure(FIGURE, [*values], names, draw)
+
+
+def draw_pairs(values: Values, *, log: Sequence[Column] = ()) -> dict[str, bytes]:
+    """A figure of what `pairs_table` has, as SVG and PDF by file name; gray intervals contain 0.
+
+    Columns of `log` have an axis that is linear around 0, and logarithmic beyond.
+    """
+    pairs = _pairs(values)
+    if not pairs:
+        return {}
+    labels = [" − ".join(pair) for pair in pairs]
+
+    def draw(panel: Axes, column: Column) -> None:
+        places = {
+            place: pair[column] for place, pair in enumerate(pairs.values()) if column in pair
+        }
+        near = median([each.margin_of_error for each in places.values()] or [0.0])
+        if column in log and near:
+            panel.set_xscale("symlog", linthresh=near)
+            farthest = max(max(-each.low, each.high) for each in places.values())
+            powers = range(math.ceil(math.log10(near)), math.floor(math.log10(farthest)) + 1)
+            ticks = [10.0**power for power in powers]
+            panel.set_xticks([*(-tick for tick in reversed(ticks)), 0, *ticks])
+        for place, difference in places.items():
+            color = PALETTE[1] if _without_zero(difference) else _GRAY
+            ends = [difference.low, difference.high]
+            panel.plot(ends, [place, place], color=color, linewidth=2)
+            panel.plot([difference.value], [place], "o", color=color, markersize=4)
+        panel.axvline(0, color="black", linewidth=0.8)
+
+    return _figure(PAIRS_FIGURE, [*values], labels, draw)
+
+
+def _figure(
+    name: str,
+    columns: Sequence[Column],
+    labels: Sequence[str],
+    draw: Callable[[Axes, Column], None],
+) -> dict[str, bytes]:
+    """A panel for each column with a line for each label, as SVG and PDF by file name."""
     try:
         import matplotlib as mpl
         from matplotlib.backends.backend_pdf import FigureCanvasPdf
@@ -122,37 +205,27 @@ def draw_intervals(values: Values, *, log: Sequence[Column] = ()) -> dict[str, b
         from matplotlib.ticker import FuncFormatter, NullFormatter
     except ImportError:
         raise ValueError(not_installed("the figure of intervals", "matplotlib", "train")) from None
-    names = [*dict.fromkeys(name for column in values.values() for name in column)]
-    style: Any = {"svg.hashsalt": FIGURE, "svg.fonttype": "none", "font.size": 9}
+    style: Any = {"svg.hashsalt": name, "svg.fonttype": "none", "font.size": 9}
     with warnings.catch_warnings(), mpl.rc_context({**style, "text.parse_math": False}):
         warnings.simplefilter("ignore")  # a name may have characters that the font lacks
-        figure = Figure((2.4 + 2.6 * len(values), 0.9 + 0.32 * len(names)), layout="constrained")
-        panels = figure.subplots(1, len(values), sharey=True, squeeze=False)[0]
-        for panel, (column, by_name) in zip(panels, values.items(), strict=True):
-            for name, runs in by_name.items():
-                place, color = names.index(name), PALETTE[names.index(name) % len(PALETTE)]
-                middle, mean = bootstrap_interquartile_mean([runs]), mean_of(runs)
-                if column in log and middle.value < LEAST_SHOWN:
-                    continue
-                least = min(runs) / 2 if column in log else -math.inf
-                panel.plot([middle.low, middle.high], [place, place], color=color, linewidth=4)
-                if len(runs) > 2:
-                    ends = [max(mean.low, least), mean.high]
-                    panel.plot(ends, [place, place], color=color, linewidth=1)
-                panel.plot([middle.value], [place], "o", color=color, markersize=5)
-            if column in log:
-                panel.set_xscale("log")
+        width = 0.3 + 0.08 * max(map(len, labels), default=0)
+        size = max(width, 2.4) + 2.6 * len(columns), 0.9 + 0.32 * len(labels)
+        figure = Figure(size, layout="constrained")
+        panels = figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
+        for panel, column in zip(panels, columns, strict=True):
+            draw(panel, column)
+            if panel.get_xscale() != "linear":
                 panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
                 panel.xaxis.set_minor_formatter(NullFormatter())
             panel.set_title(one_line(column[0]), fontsize=9)
             panel.set_xlabel(one_line(column[1]))
             panel.grid(axis="x", linewidth=0.4)
-        panels[0].set_yticks(range(len(names)), [*map(one_line, names)])
+        panels[0].set_yticks(range(len(labels)), [*map(one_line, labels)])
         panels[0].invert_yaxis()
         files: dict[str, bytes] = {}
         kinds = (("svg", FigureCanvasSVG, "Date"), ("pdf", FigureCanvasPdf, "CreationDate"))
         for ending, canvas, date in kinds:
             stream = io.BytesIO()
             canvas(figure).print_figure(stream, format=ending, metadata={date: None})
-            files[f"{FIGURE}.{ending}"] = stream.getvalue()
+            files[f"{name}.{ending}"] = stream.getvalue()
     return files

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         published_results,
         unite,
     )
-    from ..training.experiments.benchmark_statistics import FIGURE, draw_intervals
+    from ..training.experiments.benchmark_statistics import draw_intervals, draw_pairs
 
     workers = worker_count(arguments)
     classes = [name for name in arguments.benchmarks if _is_class(name)]
@@ -149,10 +149,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         log = [column for column in columns_of(results) if EXPLOITABILITY in column[1]]
         files |= draw_intervals(values_of(results), log=log)
+        files |= draw_pairs(values_of(results), log=log)
     except ValueError as error:
         print(error)
-    has_figure = f"{FIGURE}.svg" in files
-    text = page(results, command, ".", published, has_figure)
+    text = page(results, command, ".", published, files)
     for file_name, content in {_PAGE: text, **files}.items():
         write_file(folders[0] / file_name, content)
     print(printable(text))
