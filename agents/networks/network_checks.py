@@ -35,7 +35,7 @@ def check_answers(network: CustomNetwork, twin: CustomNetwork) -> None:
     observations = torch.randint(2, shape, generator=generator).float()
     _check_same_answers(network, observations, names)
     for param in network.parameters():
-        if param.requires_grad and not param.any():
+        if param.requires_grad and param.numel() and not param.any():
             # As large as usual: a recurrence with larger weights would amplify rounding.
             std = param[0].numel() ** -0.5 if param.ndim > 1 else 1.0
             param.normal_(std=std, generator=generator)

@@ -349,6 +349,17 @@ class Scripted(Base):
     def forward(self, observations, hidden_cards=None):
         return self.body(observations), self.policy(observations)[:, 0]
 
+class Privileged(Base):
+    # Without a privileged critic, a layer of it has no inputs, and so no weights.
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.hidden, self.value = nn.Linear(sizes[2], 8), nn.Linear(8, 1)
+    def forward(self, observations, hidden_cards=None):
+        values = observations[:, :1]
+        if hidden_cards is not None:
+            values = values + self.value(self.hidden(hidden_cards).relu())
+        return self.policy(observations), values
+
 class Peeking(Base):
     def forward(self, observations, hidden_cards=None):
         logits = self.policy(observations)
@@ -413,7 +424,8 @@ def test_what_is_wrong_with_a_network_is_said(
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
-@pytest.mark.parametrize("name", ["Doubled", "Scripted"])
+@pytest.mark.filterwarnings("ignore:Initializing zero-element:UserWarning")
+@pytest.mark.parametrize("name", ["Doubled", "Scripted", "Privileged"])
 def test_unusual_networks_are_trained(name: str, tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG, "utf-8")
     network = f"{tmp_path}/wrong.py:{name}"
