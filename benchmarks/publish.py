@@ -19,15 +19,16 @@ from pathlib import Path
 
 import msgspec
 
-from german_whist.common.files import file_name, write_file
+from german_whist.common.files import write_file
 from german_whist.solvers.public_tree import count_info_sets
 from german_whist.training.callbacks.report_files import TABLE as PROGRESS
-from german_whist.training.experiments.benchmark import RUN
+from german_whist.training.experiments.benchmark import RUN, folder_of
 from german_whist.training.experiments.benchmark_report import columns_of, values_of
 from german_whist.training.experiments.benchmark_results import (
     PUBLISHED,
     RESULTS,
     Result,
+    common_of,
     load_results,
     unite,
 )
@@ -58,13 +59,13 @@ Key = tuple[str, str, str]
 def merged(published: Sequence[Result], results: Sequence[Result]) -> list[Result]:
     """The published results with new ones in their places."""
     new = {_key(result): result for result in results}
-    common = {key[:2]: _common(result) for key, result in new.items()}
+    common = {key[:2]: common_of(result) for key, result in new.items()}
     kept: list[Result] = []
     for result in published:
         key = _key(result)
         if key in new:
             kept.append(new.pop(key))
-        elif common.get(key[:2], _common(result)) == _common(result):
+        elif common.get(key[:2], common_of(result)) == common_of(result):
             kept.append(result)
     return [*kept, *new.values()]
 
@@ -73,15 +74,10 @@ def _key(result: Result) -> Key:
     return result.rules, result.algorithm, str(result.seed)
 
 
-def _common(result: Result) -> tuple[object, ...]:
-    """What all seeds of an algorithm have in common."""
-    return result.budget, result.settings, result.evaluation, result.code
-
-
 def progress_of(folder: Path, result: Result) -> list[dict[str, str]]:
     """What a run of a benchmark wrote at each iteration; nothing if nothing was trained."""
-    rules, algorithm, seed = _key(result)
-    path = folder / file_name(rules) / file_name(algorithm) / f"seed-{seed}" / RUN / PROGRESS
+    run_folder = folder_of(result.algorithm, result.load_rules().name, result.seed)
+    path = folder / run_folder / RUN / PROGRESS
     if not path.exists():
         return []
     run = dict(zip(_COLUMNS, _key(result), strict=True))

@@ -65,6 +65,7 @@ from german_whist.training.experiments.benchmark_report import (
 from german_whist.training.experiments.benchmark_results import (
     Point,
     Result,
+    is_solvable,
     load_results,
     published_results,
     unite,
@@ -690,6 +691,21 @@ def test_cfr_plus_halves_its_budget_and_draws_nothing(tmp_path: Path) -> None:
     # The published values after 2 iterations, and between those after 8 and 16.
     assert values[0] == pytest.approx(0.02813, abs=1e-5)
     assert 0.0008739 > values[2] > 0.000127
+
+
+def test_cfr_plus_needs_no_trainings_settings_and_no_opponents(tmp_path: Path) -> None:
+    # The deck has a public tree, which is too large to measure every checkpoint by.
+    rules = tmp_path / "large.yaml"
+    rules.write_text("{suits: 2, ranks: 9, hand: 8}", encoding="utf-8")
+    changes = {"rules": [str(rules)], "settings": {"critic": "separate"}}
+    path = written(tmp_path / "solved.yaml", algorithms={"cfr+": {}, "ppo": {}}, **changes)
+    jobs = load_benchmark(path).jobs(tmp_path)
+    solved, trained = jobs[0], jobs[1]
+    assert not is_solvable(load_rules(rules))
+    assert solved.metrics == [solved.evaluation] == ["exploitability"]
+    assert trained.metrics == ["wins against threshold"]
+    assert solved.origin["settings"] == {"trainer": "cfr+"}
+    assert trained.origin["settings"] == {"critic": "separate", "trainer": "ppo"}
 
 
 @pytest.mark.parametrize("name", ["exact-large", "exact-long", "exact-depth", "exact-hand"])
@@ -1409,8 +1425,7 @@ def test_interquartile_mean_has_no_interval_where_a_deck_has_one_run() -> None:
     assert re.search(r"\| `one` \|[^|]+\| 0\.\d+ \|", table)
 
 
-def test_page_tells_measurements_of_a_deck_apart(tmp_path: Path) -> None:
-    path = tmp_path / "before.jsonl"
+def test_page_tells_measurements_of_a_deck_apart() -> None:
     results = [*results_of("2x4-h2", "a", [0.1]), *results_of("2x4-h2", "b", [0.2])]
     results += results_of("2x5-h3", "a", [0.3])
     assert "measured as" not in page(results, "", "")
@@ -1425,10 +1440,6 @@ def test_page_tells_measurements_of_a_deck_apart(tmp_path: Path) -> None:
     # Neither are they compared with random play whose endings are exact.
     exact = results_of("2x4-h2", "d", [0.1], [0.11])
     assert "`d` − `c`" not in page([*exact, *apart], "", "")
-    # Earlier versions told it in the evaluation alone.
-    before = results_of("2x4-h2", "c", [0.3], [0.31], evaluation=own)
-    path.write_bytes(b"".join(msgspec.json.encode(result) + b"\n" for result in before))
-    assert load_results(path) == apart
     alone = page(apart, "", "")
     assert f"- `c` on `2x4-h2`: measured as {own}.\n" in alone
     assert "random" in page(results_of("2x4-h2", "c", [0.3]), "", "")
@@ -1502,16 +1513,36 @@ def test_learners_of_one_name_on_two_decks_are_one_learner(
     assert main(["benchmark", *files, other, "--folder", str(tmp_path / "page")]) == 0
 
 
-def test_trainer_that_the_name_tells_may_be_written_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = results_of("2x4-h2", "ppo", [0.04, 0.02], [0.06, 0.03])
-    first = write_results(tmp_path / "a.jsonl", results[:1])
-    for trainer, status in (("ppo", 0), ("mmd", 2)):
-        other = msgspec.structs.replace(results[1], settings={"trainer": trainer})
-        second = write_results(tmp_path / "b.jsonl", [other])
-        assert main(["benchmark", first, second, "--folder", str(tmp_path)]) == status
-    assert "settings: trainer is ppo, and here it is mmd" in capsys.readouterr().err
+def test_trainer_that_the_name_tells_may_be_written_too(tmp_path: Path) -> None:
+    (told, *_), (written_too, *_), (own_budget, *_), (another, *_) = (
+        load_benchmark(written(tmp_path / "a.yaml", algorithms={"ppo": own})).jobs(tmp_path)
+        for own in ({}, {"trainer": "ppo"}, {"decisions": TINY["decisions"]}, {"trainer": "mmd"})
+    )
+    assert told.origin == written_too.origin == own_budget.origin
+    assert told.origin["settings"] == {"trainer": "ppo"}
+    with pytest.raises(ValueError, match="settings: trainer is ppo, and here it is mmd"):
+        unite([("a", [told.expected_result()]), ("b", [another.expected_result()])])
+
+
+def test_settings_that_are_called_like_a_field_of_results_are_compared() -> None:
+    one, two = (
+        results_of("2x4-h2", "sb3", [0.1], [0.2], settings={"opponents": opponents})[number]
+        for number, opponents in enumerate(([], ["champion"]))
+    )
+    with pytest.raises(ValueError, match=r"\(settings: opponents is "):
+        unite([("a", [one]), ("b", [two])])
+
+
+def test_learners_are_compared_by_the_code_of_all_decks_with_the_same_opponents() -> None:
+    against: dict[str, Any] = {"metric": "wins", "evaluation": "wins", "opponents": {"mine": "ab"}}
+    decks = [
+        *results_of("2x4-h2", "a", [0.1]),
+        *results_of("classic", "a", [0.5], code="x", **against),
+        *results_of("race-7", "a", [0.5], code="y", **against),
+    ]
+    assert len(unite([("a", decks[:2])])) == 2
+    with pytest.raises(ValueError, match="a on classic and on race-7 are different learners"):
+        unite([("a", decks)])
 
 
 @pytest.mark.parametrize(
@@ -1593,13 +1624,6 @@ def test_job_with_a_file_of_rules_keeps_them(tmp_path: Path) -> None:
     (result,) = load_results(job.folder / "result.json")
     assert result.game == load_rules(rules).as_mapping()
     assert result.load_rules() == load_rules(rules)
-    # An earlier version did not keep them.
-    for name in ("job.json", "result.json"):
-        content = json.loads((job.folder / name).read_text("utf-8"))
-        (job.folder / name).write_text(json.dumps({**content, "game": {}}), "utf-8")
-    job.check()
-    older = job.load_result()
-    assert unite([("a", [older]), ("b", [msgspec.structs.replace(result, seed=2)])])
     rules.unlink()
     assert result.load_rules().ranks == 4
 

@@ -206,7 +206,7 @@ class Benchmark(CheckedSettings, frozen=True, kw_only=True):
             for seed in range(1, 2 if settings["trainer"] == CFR_PLUS else self.seeds + 1):
                 yield BenchmarkJob(
                     name=run_name(algorithm, rules, seed),
-                    folder=folder / file_name(rule_set) / file_name(algorithm) / f"seed-{seed}",
+                    folder=folder / folder_of(algorithm, rule_set, seed),
                     settings=self._settings_of(algorithm, settings, rules, seed),
                     benchmark=self,
                     algorithm=algorithm,
@@ -281,7 +281,9 @@ class BenchmarkJob(Job):
     @property
     def is_exact(self) -> bool:
         """Whether best responses measure its policies, and not hands against opponents."""
-        return not self.benchmark.eval_opponents or is_solvable(load_rules(self.rules))
+        if self.is_solved or not self.benchmark.eval_opponents:
+            return True
+        return is_solvable(load_rules(self.rules))
 
     @property
     def evaluation(self) -> str:
@@ -292,10 +294,11 @@ class BenchmarkJob(Job):
     @property
     def origin(self) -> JsonObject:
         """What a result belongs to, beside its algorithm, rule set and seed: fields of `Result`."""
-        settings = self.benchmark.settings | self.benchmark.algorithms[self.algorithm]
+        shared = {} if self.is_solved else self.benchmark.settings
+        own = self.benchmark.algorithms[self.algorithm]
         origin = {
             "budget": self.benchmark.decisions,
-            "settings": settings,
+            "settings": {**shared, **own, "trainer": self.settings["trainer"]},
             "evaluation": self.evaluation,
             "machine": processor(),
             "code": "" if self.is_solved else self._code(),
@@ -419,6 +422,11 @@ class BenchmarkJob(Job):
                 f"{path}: has values of {result.metrics} in place of {self.metrics}; {_REMEDY}"
             )
         return result
+
+
+def folder_of(algorithm: str, rule_set: str, seed: int) -> Path:
+    """The folder of a run in that of its benchmark."""
+    return Path(file_name(rule_set), file_name(algorithm), f"seed-{seed}")
 
 
 def _check_origin(path: Path, found: JsonObject, expected: JsonObject, remedy: str) -> None:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct
 
 from ...common.markup import one_line
@@ -21,7 +20,7 @@ from ..given import Given
 
 EXPLOITABILITY = "exploitability"
 OF_OWN_ENDINGS = f"{EXPLOITABILITY} with its own endings"
-"""Not to be compared with that of exact endings, nor with random play's."""
+"""Metric of a policy that plays its own endgames. Do not compare it with `EXPLOITABILITY`."""
 BENCHMARKS = PresetFiles("benchmark", "a benchmark")
 """Bundled benchmarks."""
 RESULTS = "results.jsonl"
@@ -31,7 +30,7 @@ PUBLISHED = "published.jsonl"
 _ANOTHER_FILE = f"name the {RESULTS} of a benchmark, which its command writes anew"
 _MAX_CARDS, _MAX_INFO_SETS = 16, 5_000_000
 _MOST = 10**15
-"""Of decisions and seconds: what a page can add up."""
+"""Limit of decisions, seconds and values: what a page can add up."""
 
 
 class Point(Struct, frozen=True, omit_defaults=True):
@@ -56,7 +55,7 @@ class Result(Struct, frozen=True, kw_only=True):
     budget: Annotated[int, Meta(ge=1, le=_MOST)]
     """Decisions that the run was given."""
     settings: JsonObject
-    """Settings of the algorithm, as the benchmark gives them."""
+    """Trainer and settings of the algorithm, as the benchmark gives them."""
     evaluation: str
     """How the values were measured."""
     machine: str
@@ -153,15 +152,7 @@ def load_results(path: Path, remedy: str = _ANOTHER_FILE) -> list[Result]:
 
 def read_result(content: bytes, place: str | Path, remedy: str) -> Result:
     """A result from its JSON; errors name its place and the remedy."""
-    result = convert(read_json(content, place, remedy), Result, place, remedy)
-    # An earlier version told own endings in `evaluation` alone.
-    if result.evaluation != OF_OWN_ENDINGS or result.metrics != [EXPLOITABILITY]:
-        return result
-    points = [
-        msgspec.structs.replace(point, values={OF_OWN_ENDINGS: point.values[EXPLOITABILITY]})
-        for point in result.points
-    ]
-    return msgspec.structs.replace(result, points=points)
+    return convert(read_json(content, place, remedy), Result, place, remedy)
 
 
 def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
@@ -178,7 +169,7 @@ def unite(sources: Sequence[tuple[str, Sequence[Result]]]) -> list[Result]:
     for result, source in named:
         before, other = united[-1] if united else (None, "")
         if before is not None and _key(before)[:2] == _key(result)[:2]:
-            if difference := difference_of(_origin_of(before), _origin_of(result)):
+            if difference := difference_of(common_of(before), common_of(result)):
                 raise ValueError(
                     f"{other} and {source}: {result.name} and {before.name} are of different "
                     f"benchmarks ({difference}): give the algorithm in one of them another name, "
@@ -211,18 +202,19 @@ def _check_games(named: Sequence[tuple[Result, str]]) -> None:
 
 def _check_learners(named: Sequence[tuple[Result, str]]) -> None:
     """Refuse two learners of one name, which measured on different decks would share a row."""
-    first: dict[str, tuple[Result, str]] = {}
+    first: dict[tuple[str, ...], tuple[Result, str]] = {}
     for result, source in named:
-        before, other = first.setdefault(result.algorithm, (result, source))
         # The code is also that of the opponents, and a deck with exact values has none.
-        fields = ("settings", "code") if before.opponents == result.opponents else ("settings",)
-        one, two = ({key: _origin_of(each)[key] for key in fields} for each in (before, result))
-        if before.rules != result.rules and (difference := difference_of(one, two)):
-            raise ValueError(
-                f"{other} and {source}: {result.algorithm} on {before.rules} and on {result.rules} "
-                f"are different learners ({difference}): give it in one of them another name, or "
-                "show one of them"
-            )
+        measured_by = *result.opponents, *result.opponents.values()
+        for field, group in (("settings", ()), ("code", measured_by)):
+            before, other = first.setdefault((field, result.algorithm, *group), (result, source))
+            one, two = ({field: getattr(each, field)} for each in (before, result))
+            if before.rules != result.rules and (difference := difference_of(one, two)):
+                raise ValueError(
+                    f"{other} and {source}: {result.algorithm} on {before.rules} and on "
+                    f"{result.rules} are different learners ({difference}): give it in one of them "
+                    "another name, or show one of them"
+                )
 
 
 def _check_opponents(named: Sequence[tuple[Result, str]]) -> None:
@@ -242,20 +234,16 @@ def _key(result: Result) -> tuple[str, str, int]:
     return result.algorithm, result.rules, result.seed
 
 
-def _origin_of(result: Result) -> JsonObject:
+def common_of(result: Result) -> JsonObject:
     """What all seeds of an algorithm on a rule set have in common."""
     names = ("budget", "settings", "evaluation", "code", "game")
-    origin = {name: getattr(result, name) for name in names}
-    # The name of an algorithm tells its trainer, unless the settings do.
-    return {**origin, "settings": {"trainer": result.algorithm, **result.settings}}
+    return {name: getattr(result, name) for name in names}
 
 
 def difference_of(found: JsonObject, expected: JsonObject) -> str:
     """The first of the expected fields that is another, as a clause; empty if none is."""
     for name, value in expected.items():
         other = found.get(name)
-        if name in ("game", "opponents") and not (other and value):
-            continue  # an earlier version did not keep it
         if isinstance(value, dict) and isinstance(other, dict):
             both = dict.fromkeys([*value, *other])
             if inner := difference_of(
