@@ -133,9 +133,9 @@ def publish(
     for folder in folders:
         for result in load_results(folder / RESULTS):
             if _key(result) in elsewhere:
-                raise SystemExit(
-                    f"{folder}: {result.algorithm} on {result.rules}, seed {result.seed} is in "
-                    f"{other.name}: bring it there, or give the algorithm another name"
+                raise ValueError(
+                    f"{folder}: {result.name} is in {other.name}: bring it there, or give the "
+                    "algorithm another name"
                 )
             results.append(result)
             rows = progress_of(folder, result)
@@ -179,8 +179,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         files = arguments.into / PUBLISHED, RANKED, arguments.into / ITERATIONS.name
     else:
         files = (OTHERS, RANKED) if arguments.beside else (RANKED, OTHERS)
-    for result in publish(arguments.folders, *files):
-        print(f"{result.algorithm} on {result.rules}, seed {result.seed}")
+    try:
+        new = publish(arguments.folders, *files)
+    except ValueError as error:
+        raise SystemExit(str(error)) from error
+    for result in new:
+        print(result.name)
     ranked = load_results(RANKED)
     if arguments.into:
         own = load_results(files[0])

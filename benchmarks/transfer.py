@@ -126,10 +126,10 @@ def run(
 
     for number, (name, settings) in enumerate(chosen.items()):
         for rules in (*DECKS, PACK):
-            figures = [EXPLOITABILITY] if rules in DECKS else [WIN_RATE]
+            wanted = [EXPLOITABILITY] if rules in DECKS else [WIN_RATE]
             if rules == PACK and number % _EVERY_THIRD == 0 and responder_hands:
-                figures.append(LOSS)
-            missing = [figure for figure in figures if (name, rules, figure) not in done]
+                wanted.append(LOSS)
+            missing = [figure for figure in wanted if (name, rules, figure) not in done]
             if not missing:
                 continue
             seconds = deck_seconds if rules in DECKS else pack_seconds

@@ -21,6 +21,7 @@ from benchmarks.publish import (
     RANKED,
     ROOT,
     main,
+    progress_of,
     publish,
     read_iterations,
     thinned,
@@ -28,6 +29,7 @@ from benchmarks.publish import (
 )
 from benchmarks.resumed import checked, interruptible, keep_options
 from german_whist.common.signals import UNSTABLE, RunStopped
+from german_whist.engine.rules import load_rules
 from german_whist.training.experiments.benchmark_results import RESULTS, Point, Result, load_results
 
 
@@ -99,7 +101,7 @@ def test_published_run_is_replaced_with_what_it_wrote(tmp_path: Path) -> None:
     assert publish([first, second], target, other, iterations) == []
     assert load_results(target) == [old[0], mmd, again]
     assert len([*read_iterations(iterations)]) == 2 + 2
-    with pytest.raises(SystemExit, match=r"ppo on 2x4-h2, seed 2 is in published\.jsonl: bring it"):
+    with pytest.raises(ValueError, match=r"ppo on 2x4-h2, seed 2 is in published\.jsonl: bring it"):
         publish([second], other, target, iterations)
 
 
@@ -171,6 +173,20 @@ def test_results_of_an_extension_are_published_in_its_folder(tmp_path: Path) -> 
     ranked = write_benchmark(tmp_path / "ranked", [load_results(RANKED)[0]], "decisions\n10\n")
     with pytest.raises(SystemExit, match=r"is in published\.jsonl: bring it there"):
         main([f"{ranked}", "--into", f"{docs}"])
+
+
+def test_what_cannot_be_published_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"nowhere/results\.jsonl: there is no such file; name "):
+        main([f"{tmp_path}/nowhere"])
+
+
+def test_rows_of_a_run_by_a_file_of_rules_are_found(tmp_path: Path) -> None:
+    game = load_rules({"name": "mine", "suits": 2, "ranks": 4, "hand": 2}).as_mapping()
+    run = msgspec.structs.replace(result(1, 0.1, 0.4), rules="files/of/rules.yaml", game=game)
+    folder = tmp_path / "mine" / "ppo" / "seed-1" / "run"
+    folder.mkdir(parents=True)
+    (folder / "progress.csv").write_text("decisions\n10\n", encoding="utf-8")
+    assert [row["decisions"] for row in progress_of(tmp_path, run)] == ["10"]
 
 
 def test_figure_of_pairs_has_the_pairs_of_the_page_in_its_order() -> None:

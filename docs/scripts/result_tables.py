@@ -631,8 +631,8 @@ def _seconds(runs: Runs) -> float:
 
 def _section_of(name: str, deck: str, published: Runs) -> str:
     """The section of the page that has runs beside those of the main table."""
-    _, _, end = name.partition("-")
-    if any(length in name for length in ("-10-minutes", "-hour")):
+    trainer, _, end = name.partition("-")
+    if any(length in name for length in ("-90-seconds", "-10-minutes", "-hour")):
         return "The lowest exploitability"
     if name.endswith(WHOLE_HANDS):
         return "Whole hands"
@@ -640,12 +640,13 @@ def _section_of(name: str, deck: str, published: Runs) -> str:
         return "Networks of your own (another page)"
     if name == "sb3-tuned-longer":
         return "More decisions of SB3"
-    if (name, deck) not in published and (name in DEPTH_ALGORITHMS or deck.startswith("1x")):
+    if deck not in {rules for _, rules in published}:
         return "Depth"
-    if any(end in ends for ends in SEARCHES.values()):
+    if name == f"ppo{PRIVILEGED}" or ", " in name:
+        return "Which settings matter"
+    if trainer in ("ppo", "mmd") and any(end in ends for ends in SEARCHES.values()):
         return "What a privileged critic gives"
-    assert name == f"ppo{PRIVILEGED}" or ", " in name, f"{name} is in no section"
-    return "Which settings matter"
+    raise ValueError(f"{name} on {deck} is in no section: name its section in _section_of")
 
 
 def depth(published: Runs, others: Runs) -> str:
@@ -776,6 +777,8 @@ def rounded(value: float) -> str:
 
 def _decimals(value: float, significant: int) -> int:
     """Number of decimals that shows so many significant digits: four at least."""
+    if not value:
+        return 4
     return max(4, significant - 1 - math.floor(math.log10(value)))
 
 

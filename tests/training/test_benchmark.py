@@ -925,7 +925,8 @@ def test_page_has_a_row_for_each_algorithm() -> None:
         for result in results_of(rules, name, *[[0.1, value]] * 5)
     ]
     results += results_of("2x4-h2", "cfr+", [0.1, 0.001])
-    markdown = page(results, "german-whist benchmark two", "pictures")
+    charts = draw_charts(results)
+    markdown = page(results, "german-whist benchmark two", "pictures", drawn=charts)
     rows = [line for line in markdown.splitlines() if line.startswith("| `")]
     assert rows[0].startswith("| `nfsp` | 0.0200 [0.0200, 0.0200] | 0.0200 [0.0200, 0.0200] | ")
     # Random play's is 0.1854 and 0.3130.
@@ -933,7 +934,6 @@ def test_page_has_a_row_for_each_algorithm() -> None:
     assert rows[2] == "| `cfr+` | 0.0010 (1 seed) | – | – |"
     assert rows[3].startswith("| `random-exact` | 0.1854 | 0.3130 | 1 |")
     assert "| `nfsp` | 512, 2.0 s, 5 seeds | 512, 2.0 s, 5 seeds |" in rows
-    charts = draw_charts(results)
     assert [*charts] == [
         f"benchmark-{rules}-exploitability{ending}.svg"
         for rules in decks
@@ -941,6 +941,13 @@ def test_page_has_a_row_for_each_algorithm() -> None:
     ]
     assert all(f"(pictures/{name})" in markdown for name in charts)
     assert all("● nfsp" in chart and "● mmd" in chart for chart in charts.values())
+
+
+def test_runs_with_one_point_have_no_chart() -> None:
+    once = [*results_of("2x4-h2", "a", [0.1], [0.2]), *results_of("2x4-h2", "b", [0.3])]
+    assert not draw_charts(once)
+    assert "![" not in page(once, "", "pictures", drawn=draw_charts(once))
+    assert len(draw_charts([*once, *results_of("2x4-h2", "c", [0.3, 0.2])])) == 2
 
 
 def test_results_that_are_given_twice_count_once(
@@ -995,7 +1002,7 @@ def test_names_in_a_strangers_results_have_no_effect(
 
 def test_metrics_that_would_share_a_chart_are_refused() -> None:
     values = {"wins against a": 0.1, "wins-against-a": 0.2}
-    result = result_with(Point(1, 1.0, values))
+    result = result_with(Point(1, 1.0, values), Point(2, 2.0, values))
     with pytest.raises(ValueError, match="two metrics have the chart benchmark-2x4-h2-wins"):
         draw_charts([result])
 

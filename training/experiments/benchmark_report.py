@@ -1,4 +1,4 @@
-"""Results of a benchmark, and their page: tables and charts over decisions and processor time."""
+"""The page of a benchmark: tables of its results, and charts over decisions and processor time."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def page(
     command: str,
     images: str,
     published: Sequence[Result] = (),
-    figures: Container[str] = (),
+    drawn: Container[str] = (),
 ) -> str:
-    """The tables as Markdown, with links to the charts of `draw_charts` in the folder `images`.
+    """The tables as Markdown, with links to the charts and figures in the folder `images`.
 
-    Of `published` results those not shown are what the others are told apart from. `figures` has
-    the files there of the figures that could be drawn.
+    Of `published` results those not shown are what the others are told apart from. `drawn` are the
+    files in the folder: a chart needs two points, and a figure needs matplotlib.
     """
     columns, values = columns_of(results), values_of(results)
     games = {run.rules: run.load_rules() for run in results}
@@ -187,13 +187,13 @@ def page(
         *(
             f"![{text}]({images}/{name}.svg)"
             for name, text in _FIGURES.items()
-            if f"{name}.svg" in figures
+            if f"{name}.svg" in drawn
         ),
         *(
-            f"![{markdown_text(f'{metric} on {rules} over {label}')}]"
-            f"({images}/{chart_name(rules, metric, ending)})"
+            f"![{markdown_text(f'{metric} on {rules} over {label}')}]({images}/{name})"
             for rules, metric in columns
             for ending, label in _AXES.items()
+            if (name := chart_name(rules, metric, ending)) in drawn
         ),
         f"Made by {markdown_code(command)}.",
     ]
@@ -361,7 +361,10 @@ def other_ends(runs: Sequence[Result]) -> str:
 
 
 def draw_charts(results: Sequence[Result]) -> dict[str, str]:
-    """SVG charts of the curves on each rule set and metric, by file name."""
+    """SVG charts of the curves on each rule set and metric, by file name.
+
+    Runs with one point have no curve, and without a curve there is no chart.
+    """
     files: dict[str, str] = {}
     for rules, metric in columns_of(results):
         runs = {
@@ -377,6 +380,8 @@ def draw_charts(results: Sequence[Result]) -> dict[str, str]:
             }
             # Seeds of different budgets may have no point in common.
             lines = {name: curve for name, curve in lines.items() if curve.points}
+            if not lines:
+                continue
             chart = charts.curves(
                 lines, label, f"{metric}, {rules}", log_x=is_log or bool(ending), log_y=is_log
             )

@@ -141,6 +141,8 @@ def run_name(algorithm: str, rules: str, seed: int) -> str:
 
 def load_results(path: Path, remedy: str = _ANOTHER_FILE) -> list[Result]:
     """The results of a benchmark from its file, or from one like it."""
+    if not path.is_file():
+        raise ValueError(f"{path}: there is no such file; {remedy}")
     results: list[Result] = []
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         if line:

@@ -11,7 +11,8 @@ To compare your own trainers and networks, name them after the benchmark as `fil
 results. It says where your classes had other decks, budgets or information.
 
 You can also name the results.jsonl of a finished benchmark. It is shown, and nothing is trained.
-The folder of the first benchmark gets the page benchmark.md and its charts, which show all results.
+The page benchmark.md and its charts show the results of all that you name. They are written to the
+folder of what you name first. For FILE.jsonl this is runs/benchmark-FILE.
 """
 
 from __future__ import annotations
