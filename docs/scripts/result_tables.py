@@ -666,24 +666,21 @@ def depth(published: Runs, others: Runs) -> str:
 
 def whole_hands(published: Runs, others: Runs) -> str:
     """Exploitability of those that learned whole hands, beside that with exact endgames."""
-    learned = [name + WHOLE_HANDS for name in DEPTH_ALGORITHMS]
-    decks = decks_of({run: seeds for run, seeds in others.items() if run[0] in learned})
+    learned = {run: seeds for run, seeds in others.items() if run[0].endswith(WHOLE_HANDS)}
     rows = [
         [
             f"`{deck}`",
+            f"`{name}`",
             f"{load_rules(deck).tricks}",
-            *(
-                _with_seeds(runs.get((own, deck), []))
-                for name in DEPTH_ALGORITHMS
-                for runs, own in ((published, name), (others, name + WHOLE_HANDS))
-            ),
+            _with_seeds(published[name, deck]),
+            _with_seeds(learned[name + WHOLE_HANDS, deck]),
         ]
-        for deck in decks
+        for deck in decks_of(learned)
+        for name in algorithms_of(published)
+        if (name + WHOLE_HANDS, deck) in learned
     ]
-    header = ["deck", "tricks of a hand"]
-    for name in DEPTH_ALGORITHMS:
-        header += [f"`{name}`, exact endgames", f"`{name}`, own endgames"]
-    return _numbers(header, rows)
+    header = ["deck", "algorithm", "tricks of a hand", "exact endgames", "own endgames"]
+    return markdown_table(header, rows, right=(2, 3, 4))
 
 
 def depth_chart() -> str:
