@@ -89,6 +89,7 @@ BUDGETS = (
     "ppo-10-minutes",
     "ppo-hour-wide",
     "mmd-tuned",
+    "mmd-10-minutes",
     "mmd-separate-10-minutes",
     "mmd-separate-hour-slow",
 )
