@@ -304,9 +304,9 @@ def test_benchmark_trains_and_measures_it(trainer: str, tmp_path: Path) -> None:
     assert point["decisions"] >= 200
 
 
-_NOT_MEASURED = {("r_nad-tuned", "2x6-h3", seed) for seed in (2, 3)}
-_NOT_MEASURED |= {("r_nad-tuned-no-ema", "2x6-h3", seed) for seed in (4, 5)}
-_NOT_MEASURED |= {("escher-tuned", "2x6-h3", seed) for seed in (1, 2, 3, 4, 5)}
+_NOT_MEASURED = {
+    (name, "2x6-h3", seed) for name in ("r_nad-tuned-no-ema", "escher-tuned") for seed in (4, 5)
+}
 """The guide says how many seeds each deck has."""
 
 
